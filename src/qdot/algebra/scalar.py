@@ -1,0 +1,205 @@
+"""What a scalar is: anything that adds, subtracts, multiplies and divides.
+
+`sin`, `sqrt`, `where` … are chosen by the type of their arguments: floats use `math`, NumPy arrays (lanes of a batch)
+use NumPy, SymPy expressions use SymPy, dual numbers differentiate. A kind of scalar is one `Functions` table, made
+known by `register`; the texts of the mechanics never ask which kind they run on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from qdot.errors import ScalarError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Scalar: TypeAlias = Any
+"""A float, an int, an array of lanes, a SymPy expression, a `Dual`, a traced expression."""
+
+Scalars: TypeAlias = "Sequence[Scalar] | NDArray[Any]"
+"""Scalars in order: a list, a tuple, or an array of numbers."""
+
+
+@dataclass(frozen=True)
+class Functions:
+    """How one kind of scalar computes. `rank` decides which kind computes when two meet: the higher one."""
+
+    name: str
+    rank: int
+    sin: Callable[[Scalar], Scalar]
+    cos: Callable[[Scalar], Scalar]
+    tan: Callable[[Scalar], Scalar]
+    asin: Callable[[Scalar], Scalar]
+    acos: Callable[[Scalar], Scalar]
+    atan2: Callable[[Scalar, Scalar], Scalar]
+    exp: Callable[[Scalar], Scalar]
+    log: Callable[[Scalar], Scalar]
+    sqrt: Callable[[Scalar], Scalar]
+    absolute: Callable[[Scalar], Scalar]
+    sign: Callable[[Scalar], Scalar]
+    floor: Callable[[Scalar], Scalar]
+    minimum: Callable[[Scalar, Scalar], Scalar]
+    maximum: Callable[[Scalar, Scalar], Scalar]
+    where: Callable[[Scalar, Scalar, Scalar], Scalar]
+
+
+_known: dict[type, Functions] = {}
+_loaded_at_first_use = {"sympy": "qdot.algebra.sympy_scalar"}
+
+
+def register(kind: type, functions: Functions) -> None:
+    """Make a type (and its subclasses) a scalar of qdot."""
+    _known[kind] = functions
+
+
+def _functions_of_type(kind: type) -> Functions:
+    for base in kind.__mro__:
+        module = _loaded_at_first_use.get(base.__module__.partition(".")[0])
+        if module is not None:
+            importlib.import_module(module)  # registers the kind
+        if base in _known:
+            _known[kind] = _known[base]
+            return _known[kind]
+    raise ScalarError(
+        f"{kind.__module__}.{kind.__qualname__} is not a scalar qdot knows; use floats, NumPy arrays, SymPy "
+        "expressions, or make the type known with qdot.algebra.register"
+    )
+
+
+def functions_of(*scalars: Scalar) -> Functions:
+    """The table that computes for these scalars together."""
+    found = None
+    for x in scalars:
+        kind = type(x)
+        table = _known.get(kind) or _functions_of_type(kind)
+        if found is None or table.rank > found.rank:
+            found = table
+    assert found is not None
+    return found
+
+
+def sin(x: Scalar) -> Scalar:
+    return functions_of(x).sin(x)
+
+
+def cos(x: Scalar) -> Scalar:
+    return functions_of(x).cos(x)
+
+
+def tan(x: Scalar) -> Scalar:
+    return functions_of(x).tan(x)
+
+
+def asin(x: Scalar) -> Scalar:
+    return functions_of(x).asin(x)
+
+
+def acos(x: Scalar) -> Scalar:
+    return functions_of(x).acos(x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    return functions_of(y, x).atan2(y, x)
+
+
+def exp(x: Scalar) -> Scalar:
+    return functions_of(x).exp(x)
+
+
+def log(x: Scalar) -> Scalar:
+    return functions_of(x).log(x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    return functions_of(x).sqrt(x)
+
+
+def absolute(x: Scalar) -> Scalar:
+    return functions_of(x).absolute(x)
+
+
+def sign(x: Scalar) -> Scalar:
+    """-1, 0 or 1."""
+    return functions_of(x).sign(x)
+
+
+def floor(x: Scalar) -> Scalar:
+    return functions_of(x).floor(x)
+
+
+def minimum(x: Scalar, y: Scalar) -> Scalar:
+    return functions_of(x, y).minimum(x, y)
+
+
+def maximum(x: Scalar, y: Scalar) -> Scalar:
+    return functions_of(x, y).maximum(x, y)
+
+
+def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where the condition holds, else y. Both are evaluated: neither may fail where it is not chosen."""
+    return functions_of(condition, x, y).where(condition, x, y)
+
+
+def is_number(x: Scalar) -> bool:
+    """Whether x is one plain number (not lanes, not symbolic)."""
+    return isinstance(x, (int, float, np.number))
+
+
+def plain(x: Scalar) -> Scalar:
+    """A NumPy number as Python's own, which computes faster and prints as itself; anything else as it is."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+REAL = Functions(
+    name="real number",
+    rank=0,
+    sin=math.sin,
+    cos=math.cos,
+    tan=math.tan,
+    asin=math.asin,
+    acos=math.acos,
+    atan2=math.atan2,
+    exp=math.exp,
+    log=math.log,
+    sqrt=math.sqrt,
+    absolute=abs,
+    sign=lambda x: 1 if x > 0 else -1 if x < 0 else 0,
+    floor=math.floor,
+    minimum=min,
+    maximum=max,
+    where=lambda condition, x, y: x if condition else y,
+)
+
+LANES = Functions(
+    name="NumPy lanes",
+    rank=1,
+    sin=np.sin,
+    cos=np.cos,
+    tan=np.tan,
+    asin=np.arcsin,
+    acos=np.arccos,
+    atan2=np.arctan2,
+    exp=np.exp,
+    log=np.log,
+    sqrt=np.sqrt,
+    absolute=np.abs,
+    sign=np.sign,
+    floor=np.floor,
+    minimum=np.minimum,
+    maximum=np.maximum,
+    where=np.where,
+)
+
+register(int, REAL)
+register(float, REAL)
+register(np.ndarray, LANES)
+register(np.generic, LANES)
+register(np.float64, REAL)  # a float that NumPy made
+register(np.bool_, REAL)

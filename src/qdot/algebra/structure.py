@@ -1,0 +1,78 @@
+"""Walk the scalars inside a value: nested lists, tuples, dicts and the frozen types of this package.
+
+And pack them: `as_array` turns nested lists of scalars into one NumPy array, lanes of a batch first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qdot.algebra.scalar import Scalar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def _is_branch(x: Any) -> bool:
+    return isinstance(x, (list, tuple, dict)) or (is_dataclass(x) and getattr(x, "holds_scalars", False))
+
+
+def map_scalars(f: Callable[[Scalar], Any], value: Any) -> Any:
+    """The same structure with f applied to each scalar in it."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map_scalars(f, x) for x in value)
+    if isinstance(value, dict):
+        return {key: map_scalars(f, x) for key, x in value.items()}
+    if _is_branch(value):
+        return type(value)(**{a.name: map_scalars(f, getattr(value, a.name)) for a in fields(value)})
+    return f(value)
+
+
+def scalars_in(value: Any) -> Iterator[Scalar]:
+    """Each scalar of a structure, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for x in value:
+            yield from scalars_in(x)
+    elif _is_branch(value):
+        for a in fields(value):
+            yield from scalars_in(getattr(value, a.name))
+    else:
+        yield value
+
+
+def as_array(nested: Any, batch: tuple[int, ...] = ()) -> NDArray[Any]:
+    """Nested lists of scalars as an array: (…) for numbers and symbols, (batch, …) when a scalar is lanes or asked for.
+
+    Symbols give an array of objects, so that `M[0, 1]`, `M.T` and `M @ v` work for them too.
+    """
+    nested = _plain(nested)
+    leaves = list(scalars_in(nested))
+    lanes = [x for x in leaves if isinstance(x, np.ndarray) and x.ndim > 0]
+    shape = _shape(nested)
+    if lanes or batch:
+        batch = np.broadcast_shapes(batch, *(x.shape for x in lanes))
+        columns = [np.broadcast_to(x, batch) for x in leaves]
+        return np.stack(columns, axis=-1).reshape(batch + shape) if columns else np.empty(batch + shape)
+    numeric = all(isinstance(x, (int, float, np.number)) for x in leaves)
+    packed = np.empty(len(leaves), dtype=float if numeric else object)
+    packed[:] = leaves
+    return packed.reshape(shape)
+
+
+def _plain(value: Any) -> Any:
+    """Spatial values replaced by their entries, nested as they are written down."""
+    if hasattr(value, "entries"):
+        value = value.entries()
+    return [_plain(x) for x in value] if isinstance(value, (list, tuple)) else value
+
+
+def _shape(nested: Any) -> tuple[int, ...]:
+    if isinstance(nested, (list, tuple)):
+        return (len(nested), *(_shape(nested[0]) if len(nested) else ()))
+    return ()

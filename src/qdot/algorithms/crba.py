@@ -1,0 +1,34 @@
+"""The joint-space inertia matrix by the composite-rigid-body algorithm (T21). RBDA (2008), table 6.2."""
+
+from __future__ import annotations
+
+from qdot.algebra import Scalars
+from qdot.algebra.linalg import Matrix
+from qdot.algorithms.kinematics import local_poses
+from qdot.algorithms.passive import armature
+from qdot.model.model import Model
+from qdot.spatial import Basis, Inertia
+
+
+def mass_matrix(model: Model, q: Scalars) -> Matrix:
+    """M(q), nv × nv, symmetric: M_ij = s_iᵀ I_j^c s_j for a joint j on the way from i to the leaves, else zero."""
+    X = local_poses(model, q)
+    S = [Basis.motions(), *(body.joint.subspace(q[body.qs]) for body in model.bodies)]
+    Ic = [Inertia.zero(), *(body.inertia for body in model.bodies)]
+    M: Matrix = [[0] * model.nv for _ in range(model.nv)]
+    for body in reversed(model.bodies):  # leaves to root
+        i, p = body.index, body.parent
+        Ic[p] = Ic[p] + X[i] @ Ic[i]
+        F = [Ic[i] @ s for s in S[i]]
+        j = i
+        while j:
+            first = model.bodies[j - 1].dofs.start
+            for row, f in enumerate(F, start=body.dofs.start):
+                for column, x in enumerate(S[j].T @ f, start=first):
+                    if column <= row:
+                        M[row][column] = M[column][row] = x
+            F = [X[j] @ f for f in F]
+            j = model.parents[j]
+    for k, d in enumerate(armature(model)):
+        M[k][k] = M[k][k] + d
+    return M

@@ -1,0 +1,162 @@
+"""Describe a mechanism in Python: add bodies to the world and to each other, then `qdot.assemble` it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from qdot.algebra import Scalar, Vec3, map_scalars, plain
+from qdot.description.records import (
+    WORLD,
+    BodyRecord,
+    Description,
+    FrameRecord,
+    LoopRecord,
+    Material,
+    Passive,
+    ShapeRecord,
+)
+from qdot.errors import ModelError
+from qdot.geometry import Shape
+from qdot.joints import Joint
+from qdot.spatial import Inertia, Transform
+
+Placement: TypeAlias = Transform | Iterable[Scalar] | None
+PerFreedom: TypeAlias = Scalar | Iterable[Scalar]
+
+
+class Mechanism:
+    """A mechanism being described. Gravity is the acceleration of free fall [m/s²].
+
+    With `allow_unphysical`, inertias that no body can have are taken as they are (`assemble` refuses them otherwise).
+
+    >>> world = Mechanism("pendulum")
+    >>> rod = world.add("rod", Revolute("y"), Capsule(length=1.0, radius=0.02, mass=0.5).at(0, 0, -0.5))
+    >>> tip = rod.frame("tip", at=(0, 0, -1))
+    """
+
+    def __init__(
+        self, name: str = "mechanism", *, gravity: Iterable[Scalar] = (0, 0, -9.81), allow_unphysical: bool = False
+    ) -> None:
+        self.name = name
+        self.allow_unphysical = allow_unphysical
+        self.gravity = Vec3.of(gravity)
+        self._bodies: dict[str, BodyRecord] = {}
+        self._frames: dict[str, FrameRecord] = {}
+        self._loops: dict[str, LoopRecord] = {}
+        self._world_shapes: tuple[ShapeRecord, ...] = ()
+        self.world = Part(self, WORLD)
+
+    @property
+    def add(self) -> Callable[..., Part]:
+        """Add a body to the world; see `Part.add`."""
+        return self.world.add
+
+    def frame(self, name: str, *, at: Placement = None) -> str:
+        """A named frame on the world; returns its name."""
+        return self.world.frame(name, at=at)
+
+    def close(self, name: str, joint: Joint, predecessor: str, successor: str) -> None:
+        """Close a loop: a joint that holds frame `successor` to frame `predecessor` (names of frames or bodies)."""
+        if name in self._loops or any(name == b.joint_name for b in self._bodies.values()):
+            raise ModelError(f"mechanism {self.name!r}: two joints are named {name!r}; give one another name")
+        self._loops[name] = LoopRecord(name, joint, predecessor, successor)
+
+    def description(self) -> Description:
+        """What was described so far, as frozen records."""
+        return Description(
+            self.name,
+            self.gravity,
+            tuple(self._bodies.values()),
+            tuple(self._frames.values()),
+            tuple(self._loops.values()),
+            self._world_shapes,
+            self.allow_unphysical,
+        )
+
+
+class Part:
+    """A body of a mechanism being described: what is added to it moves with it."""
+
+    def __init__(self, mechanism: Mechanism, name: str) -> None:
+        self._mechanism = mechanism
+        self.name = name
+
+    def add(
+        self,
+        name: str,
+        joint: Joint,
+        *solids: Shape | Inertia,
+        at: Placement = None,
+        joint_name: str | None = None,
+        armature: PerFreedom = (),
+        damping: PerFreedom = (),
+        friction: PerFreedom = (),
+        stiffness: PerFreedom = (),
+        rest: PerFreedom = (),
+        material: Material | None = None,
+    ) -> Part:
+        """A body held by a joint whose frame is at pose `at` on this body; its inertia is the sum of the solids'.
+
+        Armature, damping, friction and stiffness are one number, or one for each freedom of the joint (units in
+        `Passive`). The joint takes the body's name unless it is given its own.
+        """
+        self._claim(name)
+        if not isinstance(joint, Joint):
+            raise ModelError(f"body {name!r}: a joint of qdot.joints is expected after the name, got {joint!r}")
+        shapes, inertia = [], Inertia.zero()
+        for solid in solids:
+            if isinstance(solid, Inertia):
+                inertia = inertia + solid
+            elif isinstance(solid, Shape):
+                inertia = inertia + solid.inertia()
+                shapes.append(ShapeRecord(solid, material=material or Material()))
+            else:
+                raise ModelError(f"body {name!r}: its solids are shapes of qdot.geometry or Inertia, got {solid!r}")
+        self._mechanism._bodies[name] = BodyRecord(
+            name,
+            self.name,
+            joint,
+            joint_name or name,
+            map_scalars(plain, Transform.of(at)),
+            map_scalars(plain, inertia),
+            Passive(
+                _row(armature, joint.nv),
+                _row(damping, joint.nv),
+                _row(friction, joint.nv),
+                _row(stiffness, joint.nv),
+                _row(rest, joint.nq),
+            ),
+            tuple(shapes),
+        )
+        return Part(self._mechanism, name)
+
+    def frame(self, name: str, *, at: Placement = None) -> str:
+        """A named frame (a site) at a pose on this body; returns its name."""
+        self._claim(name)
+        self._mechanism._frames[name] = FrameRecord(name, self.name, map_scalars(plain, Transform.of(at)))
+        return name
+
+    def show(
+        self, shape: Shape, *, visual: bool = True, collision: bool = False, material: Material | None = None
+    ) -> Part:
+        """A shape without mass on this body: to be seen, to collide, or both."""
+        record = ShapeRecord(shape, visual, collision, material or Material())
+        if self.name == WORLD:
+            self._mechanism._world_shapes += (record,)
+        else:
+            body = self._mechanism._bodies[self.name]
+            self._mechanism._bodies[self.name] = replace(body, shapes=(*body.shapes, record))
+        return self
+
+    def _claim(self, name: str) -> None:
+        where = f"mechanism {self._mechanism.name!r}"
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{where}: a body or frame needs a name that is a string, got {name!r}")
+        if name == WORLD or name in self._mechanism._bodies or name in self._mechanism._frames:
+            raise ModelError(f"{where}: two bodies or frames are named {name!r}; give one another name")
+
+
+def _row(value: PerFreedom, size: int) -> tuple[Scalar, ...]:
+    return tuple(plain(x) for x in value) if isinstance(value, Iterable) else (plain(value),) * size

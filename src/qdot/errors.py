@@ -1,0 +1,77 @@
+"""Every exception qdot raises on purpose: each names the thing, the cause and the remedy.
+
+All derive from `QdotError`, and from the built-in exception a caller would expect (`ValueError`, `KeyError`), so that
+ordinary handlers keep working.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "GeometryError",
+    "InertiaError",
+    "JointError",
+    "ModelError",
+    "QdotError",
+    "ScalarError",
+    "SingularError",
+    "UnknownNameError",
+    "ValueShapeError",
+]
+
+
+class QdotError(Exception):
+    """Base of all errors of this package."""
+
+
+class ModelError(QdotError, ValueError):
+    """A mechanism that cannot be: cyclic parents, a name used twice, a missing parent, …"""
+
+
+class JointError(QdotError, ValueError):
+    """A joint that cannot be: a zero axis, limits that cross, …"""
+
+
+class InertiaError(QdotError, ValueError):
+    """An inertia no body can have: negative mass, a broken triangle inequality, …"""
+
+
+class GeometryError(QdotError, ValueError):
+    """A shape that encloses no volume, an open mesh, a density that does not integrate, …"""
+
+
+class ScalarError(QdotError, TypeError):
+    """Scalars of kinds that do not mix, or a kind that qdot does not know."""
+
+
+class ValueShapeError(QdotError, ValueError):
+    """A vector of the wrong length or shape, or with entries that are not finite numbers."""
+
+
+class SingularError(QdotError, ArithmeticError):
+    """Forward dynamics of a mechanism in which something moves without inertia."""
+
+
+class UnknownNameError(QdotError, KeyError):
+    """A name the model does not have; the message offers the closest ones."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], where: str) -> None:
+        names = sorted(known)
+        near = get_close_matches(str(name), names, n=3) or names[:8]
+        listed = ", ".join(repr(n) for n in near) if near else "none at all"
+        super().__init__(f"{where} has no {kind} named {name!r}; did you mean: {listed}?")
+        self.kind, self.name = kind, name
+
+    def __str__(self) -> str:  # KeyError would print the repr, quotes and all
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[QdotError], tuple[str], dict[str, object]]:
+        return (_rebuilt, (self.args[0],), {"kind": self.kind, "name": self.name})  # type: ignore[return-value]
+
+
+def _rebuilt(message: str) -> UnknownNameError:
+    error = UnknownNameError.__new__(UnknownNameError)
+    error.args = (message,)
+    return error

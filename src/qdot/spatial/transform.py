@@ -1,0 +1,147 @@
+"""Transform X_AB: the pose of frame B in frame A, and the map that takes coordinates from B to A.
+
+`X_AB @ x` takes anything written in B (a point, a motion, a force, an inertia, another pose) to A;
+`X_AB.inv() @ x` takes it from A to B, without forming the inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, overload
+
+from qdot.algebra import Mat3, Quaternion, Scalar, Vec3, cos, is_number, scalars_in, sin
+from qdot.errors import ValueShapeError
+
+C = TypeVar("C", bound="Carried")
+
+
+class Carried(Protocol):
+    """What a transform carries between frames: its coordinates in the outer frame A or the inner frame B of X_AB."""
+
+    def outward(self: C, X: Transform) -> C: ...
+
+    def inward(self: C, X: Transform) -> C: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """X_AB: rotation R_AB, and position of B's origin in A [m]."""
+
+    rotation: Mat3
+    position: Vec3
+
+    holds_scalars: ClassVar[bool] = True
+
+    @staticmethod
+    def identity() -> Transform:
+        return Transform(Mat3.identity(), Vec3.zero())
+
+    @staticmethod
+    def translation(x: Scalar, y: Scalar, z: Scalar) -> Transform:
+        return Transform(Mat3.identity(), Vec3(x, y, z))
+
+    @staticmethod
+    def about(axis: Vec3, angle: Scalar) -> Transform:
+        """A turn by `angle` [rad] about a unit axis through the origin."""
+        return Transform(axis_rotation(axis, angle), Vec3.zero())
+
+    @staticmethod
+    def rpy(roll: Scalar, pitch: Scalar, yaw: Scalar, position: Iterable[Scalar] = (0, 0, 0)) -> Transform:
+        """Roll about x, then pitch about y, then yaw about z, axes fixed (the URDF convention): Rz Ry Rx."""
+        x, y, z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
+        R = axis_rotation(z, yaw) @ axis_rotation(y, pitch) @ axis_rotation(x, roll)
+        return Transform(R, Vec3.of(position))
+
+    @staticmethod
+    def of(value: Transform | Quaternion | Iterable[Scalar] | None) -> Transform:
+        """A transform from what people write: a transform, a rotation, a position (x, y, z), or nothing."""
+        if value is None:
+            return Transform.identity()
+        if isinstance(value, Transform):
+            return value
+        if isinstance(value, Quaternion):
+            return Transform(value.rotation(), Vec3.zero())
+        try:
+            return Transform(Mat3.identity(), Vec3.of(value))
+        except (TypeError, ValueShapeError):
+            raise ValueShapeError(
+                f"a pose is a qdot.spatial.Transform or a position (x, y, z), got {value!r}"
+            ) from None
+
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: C) -> C: ...
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Vec3):
+            return self.rotation @ other + self.position
+        return other.outward(self)
+
+    def inv(self) -> Inverse:
+        return Inverse(self)
+
+    def outward(self, X: Transform) -> Transform:
+        return Transform(X.rotation @ self.rotation, X.rotation @ self.position + X.position)
+
+    def inward(self, X: Transform) -> Transform:
+        R_T = X.rotation.T
+        return Transform(R_T @ self.rotation, R_T @ (self.position - X.position))
+
+    def quaternion(self) -> Quaternion:
+        return Quaternion.from_rotation(self.rotation)
+
+    def entries(self) -> tuple[tuple[Scalar, ...], ...]:
+        """The homogeneous 4 × 4 matrix, by rows."""
+        R, p = self.rotation, self.position
+        return ((*R.r0, p.x), (*R.r1, p.y), (*R.r2, p.z), (0, 0, 0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    """X_BA, seen through X_AB."""
+
+    of: Transform
+
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: C) -> C: ...
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Vec3):
+            return self.of.rotation.T @ (other - self.of.position)
+        return other.inward(self.of)
+
+    def transform(self) -> Transform:
+        """The inverse as a transform of its own."""
+        R_T = self.of.rotation.T
+        return Transform(R_T, -(R_T @ self.of.position))
+
+
+def axis_rotation(axis: Vec3, angle: Scalar) -> Mat3:
+    """The rotation by an angle about a unit axis, R = c 1 + s ã + (1 - c) a aᵀ (Rodrigues)."""
+    c, s = cos(angle), sin(angle)
+    x, y, z = axis
+    # Along a coordinate axis the general formula would only add zeros: written out, the result stays exact.
+    if axis == Vec3(1, 0, 0):
+        return Mat3(Vec3(1, 0, 0), Vec3(0, c, -s), Vec3(0, s, c))
+    if axis == Vec3(0, 1, 0):
+        return Mat3(Vec3(c, 0, s), Vec3(0, 1, 0), Vec3(-s, 0, c))
+    if axis == Vec3(0, 0, 1):
+        return Mat3(Vec3(c, -s, 0), Vec3(s, c, 0), Vec3(0, 0, 1))
+    d = 1 - c
+    return Mat3(
+        Vec3(c + d * (x * x), d * (x * y) - s * z, d * (x * z) + s * y),
+        Vec3(d * (x * y) + s * z, c + d * (y * y), d * (y * z) - s * x),
+        Vec3(d * (x * z) - s * y, d * (y * z) + s * x, c + d * (z * z)),
+    )
+
+
+def rotation_error(R: Mat3) -> float:
+    """How far a numeric matrix is from a rotation: the largest entry of |RᵀR - 1|, or 2 for a reflection."""
+    if not all(is_number(x) for x in scalars_in(R)):
+        return 0.0
+    deviation = (R.T @ R) - Mat3.identity()
+    if R.r0.cross(R.r1).dot(R.r2) < 0:
+        return 2.0
+    return max(abs(float(x)) for x in scalars_in(deviation))

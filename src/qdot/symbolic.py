@@ -1,0 +1,21 @@
+"""Where mechanics meets SymPy: symbols for the coordinates of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qdot.model.model import Model
+
+
+def symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
+    """SymPy symbols (q, v, a) of a model, real, named after its joints; pass them to any function of qdot.
+
+    Numbers in the model stay numbers; build it with symbols for masses and lengths to keep those too.
+    """
+    import sympy
+
+    def named(prefix: str, names: list[str]) -> list[Any]:
+        return [sympy.Symbol(f"{prefix}_{name}", real=True) for name in names]
+
+    dofs = model.dof_names()
+    return named("q", model.coordinate_names()), named("v", dofs), named("a", dofs)
