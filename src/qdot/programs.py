@@ -54,8 +54,11 @@ R = TypeVar("R")
 VECTORS = frozenset(CONFIGURATIONS + NEAR_CONFIGURATIONS + VELOCITIES)
 
 
-def function(text: Callable[P, R]) -> Callable[P, Any]:
-    """A public function from the text of an algorithm; arguments called q, v, a, tau … are vectors of the model."""
+def function(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | None = None) -> Callable[P, Any]:
+    """A public function from the text of an algorithm; arguments called q, v, a, tau … are vectors of the model.
+
+    `shape` is that of a matrix whose rows may all be missing, in a model without freedoms.
+    """
     signature = inspect.signature(text)
 
     @functools.wraps(text)
@@ -70,7 +73,8 @@ def function(text: Callable[P, R]) -> Callable[P, Any]:
             elif name == "wrenches" and value is not None:
                 bound.arguments[name] = _forces(model, value)
         batch = _batch_of(bound.arguments)
-        return packed(text(*bound.args, **bound.kwargs), batch)
+        result = packed(text(*bound.args, **bound.kwargs), batch)
+        return result if shape is None else result.reshape(batch + shape(model))
 
     return call
 
@@ -165,14 +169,14 @@ bias_acceleration = function(jacobians.bias_acceleration)
 inverse_dynamics = function(rnea.inverse_dynamics)
 joint_wrenches = function(rnea.joint_wrenches)
 forward_dynamics = _singularity_explained(function(aba.forward_dynamics))
-mass_matrix = function(crba.mass_matrix)
+mass_matrix = function(crba.mass_matrix, lambda m: (m.nv, m.nv))
 bias_forces = function(bias.bias_forces)
 velocity_forces = function(bias.velocity_forces)
 gravity_forces = function(bias.gravity_forces)
 passive_forces = function(passive.passive_forces)
-coriolis_matrix = function(coriolis.coriolis_matrix)
-christoffel_symbols = function(lagrangian.christoffel_symbols)
-regressor = function(regressors.regressor)
+coriolis_matrix = function(coriolis.coriolis_matrix, lambda m: (m.nv, m.nv))
+christoffel_symbols = function(lagrangian.christoffel_symbols, lambda m: (m.nv, m.nv, m.nv))
+regressor = function(regressors.regressor, lambda m: (m.nv, 10 * len(m.bodies)))
 inertial_parameters = function(regressors.inertial_parameters)
 
 kinetic_energy = function(energies.kinetic_energy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from qdot.algebra import Scalar, Scalars, Vec3, asin, atan2, derivative, is_number, maximum, minimum
@@ -34,7 +34,7 @@ def jacobian(model: Model, q: Scalars, frame: str, *, coordinates: Coordinates =
     if coordinates is Coordinates.BODY:
         R_T = X_WF.rotation.T
         columns = [Motion(R_T @ s.ang, R_T @ s.lin) for s in columns]
-    return rows_of(columns)
+    return rows_of(columns, 6)
 
 
 def bias_acceleration(
@@ -48,7 +48,7 @@ def point_jacobian(model: Model, q: Scalars, frame: str, point: Vec3 | tuple[flo
     """∂p/∂q, 3 × nv: the velocity in the world of a point, given in a frame's coordinates, is this times v."""
     J = columns_of(jacobian(model, q, frame))
     r = frame_pose(model, q, frame).rotation @ Vec3.of(point)
-    return rows_of([s.at(r).lin for s in J])
+    return rows_of([s.at(r).lin for s in J], 3)
 
 
 def link_jacobians(model: Model, q: Scalars) -> list[tuple[Matrix, Matrix]]:
@@ -66,7 +66,7 @@ def link_jacobians(model: Model, q: Scalars) -> list[tuple[Matrix, Matrix]]:
         columns.append(own)
         massless = is_number(body.inertia.mass) and body.inertia.mass == 0
         c = X[body.index] @ (Vec3.zero() if massless else body.inertia.com)
-        pairs.append((rows_of([s.at(c).lin for s in own]), rows_of([s.ang for s in own])))
+        pairs.append((rows_of([s.at(c).lin for s in own], 3), rows_of([s.ang for s in own], 3)))
     return pairs
 
 
@@ -90,7 +90,7 @@ def analytic_jacobian(model: Model, q: Scalars, frame: str, *, orientation: Orie
         return [*coordinates_of(X), *X.position]
 
     columns = [derivative(f, unit_velocity(model, k)) for k in range(model.nv)]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return rows_of(columns, 7 if orientation is Orientation.QUATERNION else 6)
 
 
 def rpy_of(X: Transform) -> list[Scalar]:
@@ -107,9 +107,9 @@ _COORDINATES_OF: dict[Orientation, Callable[[Transform], list[Scalar]]] = {
 }
 
 
-def rows_of(columns: list[Motion] | list[Vec3]) -> Matrix:
-    """A matrix, by rows, from its columns."""
-    return [list(row) for row in zip(*columns, strict=True)]
+def rows_of(columns: Sequence[Iterable[Scalar]], count: int) -> Matrix:
+    """A matrix by its rows, so many of them, from its columns, of which there may be none."""
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(count)]
 
 
 def columns_of(J: Matrix) -> list[Motion]:

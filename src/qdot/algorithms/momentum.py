@@ -28,7 +28,7 @@ def center_of_mass(model: Model, q: Scalars) -> list[Scalar]:
 def com_jacobian(model: Model, q: Scalars) -> Matrix:
     """∂c/∂q, 3 × nv: the velocity of the centre of mass is this times v; the linear momentum over the mass."""
     m = total_mass(model)
-    return rows_of([h.lin / m for h in _momentum_columns(model, q)])
+    return rows_of([h.lin / m for h in _momentum_columns(model, q)], 3)
 
 
 def momentum(model: Model, q: Scalars, v: Scalars) -> Force:
@@ -48,7 +48,7 @@ def centroidal_momentum(model: Model, q: Scalars, v: Scalars) -> Force:
 def centroidal_momentum_matrix(model: Model, q: Scalars) -> Matrix:
     """A_G, 6 × nv: the centroidal momentum is A_G v. Orin, Goswami, Lee (2013)."""
     c = Vec3.of(center_of_mass(model, q))
-    return [list(row) for row in zip(*(h.at(c) for h in _momentum_columns(model, q)), strict=True)]
+    return rows_of([h.at(c) for h in _momentum_columns(model, q)], 6)
 
 
 def _momentum_columns(model: Model, q: Scalars) -> list[Force]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, map_scalars, plain
 from qdot.description.records import (
@@ -48,10 +48,9 @@ class Mechanism:
         self._world_shapes: tuple[ShapeRecord, ...] = ()
         self.world = Part(self, WORLD)
 
-    @property
-    def add(self) -> Callable[..., Part]:
-        """Add a body to the world; see `Part.add`."""
-        return self.world.add
+    def add(self, name: str, joint: Joint, *solids: Shape | Inertia, **options: Any) -> Part:
+        """A body on the world; options as in `Part.add`."""
+        return self.world.add(name, joint, *solids, **options)
 
     def frame(self, name: str, *, at: Placement = None) -> str:
         """A named frame on the world; returns its name."""

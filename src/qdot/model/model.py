@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qdot.algebra import Vec3
-from qdot.description import BodyRecord, Description, Passive
+from qdot.description import BodyRecord, Description, LoopRecord, Passive
 from qdot.errors import UnknownNameError
 from qdot.joints import Joint
 from qdot.model.state import State
@@ -70,6 +71,12 @@ class Model:
     bodies: tuple[Body, ...]
     frames: Mapping[str, Frame]
 
+    def __getstate__(self) -> dict[str, object]:
+        return {"description": self.description, "bodies": self.bodies, "frames": dict(self.frames)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, frames=MappingProxyType(state["frames"]))
+
     def __eq__(self, other: object) -> bool:
         return self.description == other.description if isinstance(other, Model) else NotImplemented
 
@@ -91,6 +98,11 @@ class Model:
     def gravity(self) -> Vec3:
         """Acceleration of free fall in the world's frame [m/s²]."""
         return self.description.gravity
+
+    @property
+    def loops(self) -> tuple[LoopRecord, ...]:
+        """The joints that close loops, in addition to the tree."""
+        return self.description.loops
 
     @cached_property
     def nq(self) -> int:

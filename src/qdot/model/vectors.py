@@ -91,7 +91,7 @@ def _check_on_manifold(model: Model, name: str, q: Scalars) -> None:
                 near = body.joint.normalized(given)
             except ZeroDivisionError:
                 near = [np.nan] * len(given)
-        off = max(float(np.max(np.abs(a - b))) for a, b in zip(given, near, strict=True))
+        off = max(float(np.max(np.abs(a - b), initial=0.0)) for a, b in zip(given, near, strict=True))
         if not off <= UNIT_TOLERANCE:
             raise ValueShapeError(
                 f"{name} of model {model.name!r}: the quaternion (w, x, y, z) of joint {body.joint_name!r} is not of "
