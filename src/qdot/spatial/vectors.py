@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final, overload
 
 from qdot.algebra import Scalar, Vec3, plain
 from qdot.errors import ValueShapeError
@@ -18,41 +18,50 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
-    """A velocity or acceleration (ω, v): angular [rad/s], and linear of the body point at the origin [m/s]."""
+class SpatialVector:
+    """An angular and a linear part: what motions and forces have in common, which is to add and to scale."""
 
     ang: Vec3
     lin: Vec3
 
     holds_scalars: ClassVar[bool] = True
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__: ClassVar[None] = None  # lanes * vector is ours to compute, not NumPy's
 
-    @staticmethod
-    def zero() -> Motion:
-        return Motion(Vec3.zero(), Vec3.zero())
+    @classmethod
+    def zero(cls) -> Self:
+        return cls(Vec3.zero(), Vec3.zero())
 
-    @staticmethod
-    def of(six: Motion | Iterable[Scalar]) -> Motion:
-        """A motion from (ωx, ωy, ωz, vx, vy, vz)."""
-        return six if isinstance(six, Motion) else Motion(*_halves(six))
+    @classmethod
+    def of(cls, six: Self | Iterable[Scalar]) -> Self:
+        """From six numbers: angular x, y, z, then linear x, y, z."""
+        return six if isinstance(six, cls) else cls(*_halves(six))
 
     def __iter__(self) -> Iterator[Scalar]:
         return iter((*self.ang, *self.lin))
 
-    def __add__(self, other: Motion) -> Motion:
-        return Motion(self.ang + other.ang, self.lin + other.lin)
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.ang + other.ang, self.lin + other.lin)
 
-    def __sub__(self, other: Motion) -> Motion:
-        return Motion(self.ang - other.ang, self.lin - other.lin)
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(self.ang - other.ang, self.lin - other.lin)
 
-    def __neg__(self) -> Motion:
-        return Motion(-self.ang, -self.lin)
+    def __neg__(self) -> Self:
+        return type(self)(-self.ang, -self.lin)
 
-    def __mul__(self, s: Scalar) -> Motion:
-        return Motion(self.ang * s, self.lin * s)
+    def __mul__(self, s: Scalar) -> Self:
+        return type(self)(self.ang * s, self.lin * s)
 
-    def __rmul__(self, s: Scalar) -> Motion:
+    def __rmul__(self, s: Scalar) -> Self:
         return self * s
+
+    def entries(self) -> tuple[Scalar, ...]:
+        return (*self.ang, *self.lin)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Motion(SpatialVector):
+    """A velocity or acceleration (ω, v): angular [rad/s], and linear of the body point at the origin [m/s]."""
 
     def dot(self, f: Force) -> Scalar:
         """Power v · f [W]."""
@@ -81,46 +90,11 @@ class Motion:
         R_T = X.rotation.T
         return Motion(R_T @ self.ang, R_T @ (self.lin - X.position.cross(self.ang)))
 
-    def entries(self) -> tuple[Scalar, ...]:
-        return (*self.ang, *self.lin)
 
-
+@final
 @dataclass(frozen=True, slots=True)
-class Force:
+class Force(SpatialVector):
     """A force or momentum (n, f): moment about the origin [N·m], and linear force [N]."""
-
-    ang: Vec3
-    lin: Vec3
-
-    holds_scalars: ClassVar[bool] = True
-    __array_ufunc__: ClassVar[None] = None
-
-    @staticmethod
-    def zero() -> Force:
-        return Force(Vec3.zero(), Vec3.zero())
-
-    @staticmethod
-    def of(six: Force | Iterable[Scalar]) -> Force:
-        """A force from (nx, ny, nz, fx, fy, fz)."""
-        return six if isinstance(six, Force) else Force(*_halves(six))
-
-    def __iter__(self) -> Iterator[Scalar]:
-        return iter((*self.ang, *self.lin))
-
-    def __add__(self, other: Force) -> Force:
-        return Force(self.ang + other.ang, self.lin + other.lin)
-
-    def __sub__(self, other: Force) -> Force:
-        return Force(self.ang - other.ang, self.lin - other.lin)
-
-    def __neg__(self) -> Force:
-        return Force(-self.ang, -self.lin)
-
-    def __mul__(self, s: Scalar) -> Force:
-        return Force(self.ang * s, self.lin * s)
-
-    def __rmul__(self, s: Scalar) -> Force:
-        return self * s
 
     def dot(self, v: Motion) -> Scalar:
         """Power f · v [W]."""
@@ -137,9 +111,6 @@ class Force:
     def inward(self, X: Transform) -> Force:
         R_T = X.rotation.T
         return Force(R_T @ (self.ang - X.position.cross(self.lin)), R_T @ self.lin)
-
-    def entries(self) -> tuple[Scalar, ...]:
-        return (*self.ang, *self.lin)
 
 
 def _halves(six: Iterable[Scalar]) -> tuple[Vec3, Vec3]:
