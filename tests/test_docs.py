@@ -77,3 +77,12 @@ def test_blocks_run(name, page):
             # A block that does not compile has no frame; its SyntaxError knows the line.
             line = lines[-1] if lines else getattr(error, "lineno", start)
             raise AssertionError(f"{name}:{line}: {type(error).__name__}: {error}") from error
+
+
+def test_files_that_the_docs_name_exist():
+    """docs/coverage.md says which test shows what: a renamed test must not leave it behind."""
+    pages = [README, *sorted((ROOT / "docs").glob("*.md"))]
+    named = re.findall(r"\b(?:tests|docs|examples)/[\w/]+(?:\.\w+)?", "\n".join(p.read_text("utf-8") for p in pages))
+    assert len(named) > 50
+    missing = sorted({name for name in named if not (ROOT / name).exists()})
+    assert not missing

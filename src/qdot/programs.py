@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from qdot.algebra import as_array, map_scalars, scalars_in
+from qdot.algebra import as_array, map_scalars, plain, scalar_problem, scalars_in
 from qdot.algorithms import (
     aba,
     bias,
+    conditioning,
     configuration,
     coriolis,
     crba,
@@ -41,12 +42,12 @@ from qdot.algorithms import (
     regressor as regressors,
 )
 from qdot.errors import SingularError, ValueShapeError
-from qdot.model.model import Model
+from qdot.model.model import Model, require_model
 from qdot.model.vectors import CONFIGURATIONS, NEAR_CONFIGURATIONS, VELOCITIES, scalars_of
 from qdot.spatial import Force
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,16 +66,20 @@ def function(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | N
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         bound = signature.bind(*args, **kwargs)
         model = bound.arguments["model"]
-        if not isinstance(model, Model):
-            raise ValueShapeError(f"{text.__name__} takes a qdot.Model first (made by qdot.assemble), got {model!r}")
+        require_model(model, text.__name__)
+        batch: dict[int, str] = {}
         for name, value in bound.arguments.items():
-            if name in VECTORS and value is not None:
+            if name in VECTORS and not (value is None and signature.parameters[name].default is None):
                 bound.arguments[name] = scalars_of(model, name, value)
+                if np.ndim(value) == 2:
+                    batch.setdefault(len(value), name)
             elif name == "wrenches" and value is not None:
                 bound.arguments[name] = _forces(model, value)
-        batch = _batch_of(bound.arguments)
-        result = packed(text(*bound.args, **bound.kwargs), batch)
-        return result if shape is None else result.reshape(batch + shape(model))
+                lanes = [x for x in scalars_in(bound.arguments[name]) if isinstance(x, np.ndarray)]
+                batch.update({len(x): "wrenches" for x in lanes if len(x) not in batch})
+        rows = _agreed(batch)
+        result = packed(text(*bound.args, **bound.kwargs), rows)
+        return result if shape is None else result.reshape(rows + shape(model))
 
     return call
 
@@ -87,7 +92,7 @@ def packed(result: Any, batch: tuple[int, ...]) -> Any:
         return as_array(result, batch)
     if isinstance(result, motion.Kinematics) or not batch:
         return result
-    return map_scalars(lambda x: np.broadcast_to(x, batch), result)
+    return map_scalars(lambda x: np.array(np.broadcast_to(x, batch), dtype=float), result)
 
 
 def _forces(model: Model, wrenches: Any) -> dict[str, Force]:
@@ -96,47 +101,54 @@ def _forces(model: Model, wrenches: Any) -> dict[str, Force]:
     forces = {}
     for name, value in wrenches.items():
         model.frame(name)
-        array = value if isinstance(value, Force) else np.asarray(value)
-        if isinstance(array, np.ndarray) and (array.ndim not in (1, 2) or array.shape[-1] != 6):
-            raise ValueShapeError(
-                f"the wrench on {name!r} has shape {array.shape}; it is (6,) or (batch, 6): moment x, y, z, then force "
-                "x, y, z"
-            )
-        forces[name] = array if isinstance(array, Force) else Force.of(array.T)
+        forces[name] = _force(name, value)
         for x in scalars_in(forces[name]):
-            if isinstance(x, (float, np.ndarray)) and not np.all(np.isfinite(x)):
-                raise ValueShapeError(f"the wrench on {name!r} has an entry that is not a finite number")
+            problem = scalar_problem(x)
+            if problem is not None:
+                raise ValueShapeError(f"the wrench on {name!r} has an entry that cannot be: {problem}")
     return forces
 
 
-def _batch_of(arguments: Mapping[str, Any]) -> tuple[int, ...]:
+def _force(name: str, value: Any) -> Force:
+    if isinstance(value, Force):
+        return map_scalars(plain, value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0)
+    if array.ndim not in (1, 2) or array.shape[-1] != 6:
+        raise ValueShapeError(
+            f"the wrench on {name!r} is (6,) or (batch, 6): moment x, y, z, then force x, y, z; got {value!r}"
+        )
+    return Force.of(array.T)
+
+
+def _agreed(batch: Mapping[int, str]) -> tuple[int, ...]:
     """(rows,) where an argument is a batch, () where none is."""
-    sizes: dict[int, str] = {}
-    for name, value in arguments.items():
-        if name not in VECTORS and name != "wrenches":
-            continue
-        for x in scalars_in(value):
-            if isinstance(x, np.ndarray) and x.ndim:
-                sizes.setdefault(len(x), name)
-    if len(sizes) > 1:
-        listed = ", ".join(f"{name} has {size} rows" for size, name in sizes.items())
+    if len(batch) > 1:
+        listed = ", ".join(f"{name} has {size} rows" for size, name in batch.items())
         raise ValueShapeError(f"the batches do not fit together: {listed}; they must agree, or be one single vector")
-    return tuple(sizes)
+    return tuple(batch)
 
 
-def _singularity_explained(call: Callable[P, Any]) -> Callable[P, Any]:
+def _refusing_singular(call: Callable[P, Any]) -> Callable[P, Any]:
     """Forward dynamics that says which joints move no mass, instead of dividing by zero or by rounding errors."""
 
     @functools.wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Any:
+        bound = inspect.signature(call).bind(*args, **kwargs).arguments
+        model = bound["model"]
+        if isinstance(model, Model) and conditioning.motions_without_inertia(model):
+            raise _singular(model, conditioning.motions_without_inertia(model))
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 result = call(*args, **kwargs)
         except ZeroDivisionError:
-            result = np.array([np.nan])
+            raise _singular(model, conditioning.null_motions(model, np.atleast_2d(bound["q"]))) from None
         if result.dtype != object and not np.all(np.abs(result) < BEYOND_REASON):
-            bound = inspect.signature(call).bind(*args, **kwargs).arguments
-            _raise_if_singular(bound["model"], np.atleast_2d(bound["q"]))
+            names = conditioning.null_motions(model, np.atleast_2d(bound["q"]))
+            if names or not np.all(np.isfinite(result)):
+                raise _singular(model, names)
         return result
 
     return checked
@@ -146,16 +158,11 @@ BEYOND_REASON = 1e12
 """Accelerations [rad/s², m/s²] that make the mass matrix suspect."""
 
 
-def _raise_if_singular(model: Model, q: NDArray[np.float64]) -> None:
-    for M in np.atleast_3d(mass_matrix(model, q)):
-        inertias, directions = np.linalg.eigh(M)
-        if inertias[0] <= 1e-13 * inertias[-1]:
-            weights = np.abs(directions[:, 0])
-            names = [n for n, w in zip(model.dof_names(), weights, strict=True) if w > 0.1 * weights.max()]
-            raise SingularError(
-                f"model {model.name!r}: the mass matrix is singular: moving {', '.join(map(repr, names))} moves no "
-                "mass; give the bodies there an inertia, the joints an armature, or lock them (qdot.model.edit.lock)"
-            )
+def _singular(model: Model, names: Sequence[str]) -> SingularError:
+    return SingularError(
+        f"model {model.name!r}: the mass matrix is singular: moving {', '.join(map(repr, names)) or 'the joints'} "
+        "moves no mass; give the bodies there an inertia, the joints an armature, or lock them (qdot.model.edit.lock)"
+    )
 
 
 kinematics = function(motion.kinematics)
@@ -163,12 +170,12 @@ frame_pose = function(motion.frame_pose)
 jacobian = function(jacobians.jacobian)
 analytic_jacobian = function(jacobians.analytic_jacobian)
 point_jacobian = function(jacobians.point_jacobian)
-link_jacobians = function(jacobians.link_jacobians)
+link_jacobians = function(jacobians.link_jacobians, lambda m: (len(m.bodies), 2, 3, m.nv))
 bias_acceleration = function(jacobians.bias_acceleration)
 
 inverse_dynamics = function(rnea.inverse_dynamics)
 joint_wrenches = function(rnea.joint_wrenches)
-forward_dynamics = _singularity_explained(function(aba.forward_dynamics))
+forward_dynamics = _refusing_singular(function(aba.forward_dynamics))
 mass_matrix = function(crba.mass_matrix, lambda m: (m.nv, m.nv))
 bias_forces = function(bias.bias_forces)
 velocity_forces = function(bias.velocity_forces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from qdot.model.model import Model
+from qdot.model.model import Model, require_model
 
 
 def symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
@@ -12,6 +12,7 @@ def symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
 
     Numbers in the model stay numbers; build it with symbols for masses and lengths to keep those too.
     """
+    require_model(model, "symbols")
     import sympy
 
     def named(prefix: str, names: list[str]) -> list[Any]:

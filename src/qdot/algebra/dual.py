@@ -54,7 +54,8 @@ class Dual:
         return Dual(other / self.value, -other * self.slope / (self.value * self.value), self.level)
 
     def __pow__(self, exponent: int) -> Scalar:
-        return Dual(self.value**exponent, exponent * self.value ** (exponent - 1) * self.slope, self.level)
+        rate = exponent * self.value ** (exponent - 1) if exponent else 0
+        return Dual(self.value**exponent, rate * self.slope, self.level)
 
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.slope, self.level)
@@ -76,7 +77,7 @@ class Dual:
 def derivative(f: Callable[[Scalars], Any], direction: Scalars) -> Any:
     """d/dε f(ε·direction) at ε = 0, in the same structure as f's result (lists, tuples, spatial values)."""
     level = next(_levels)
-    result = f([Dual(0.0, d, level) for d in direction])
+    result = f([Dual(0, d, level) for d in direction])
     return map_scalars(lambda x: _slope(x, level), result)
 
 
@@ -85,7 +86,7 @@ def _value(x: Scalar) -> Scalar:
 
 
 def _slope(x: Scalar, level: int) -> Scalar:
-    return x.slope if isinstance(x, Dual) and x.level == level else 0.0
+    return x.slope if isinstance(x, Dual) and x.level == level else 0
 
 
 def _split(x: Scalar, level: int) -> tuple[Scalar, Scalar]:
@@ -120,7 +121,7 @@ def _atan2(y: Scalar, x: Scalar) -> Scalar:
 def _where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     level = max(x.level if isinstance(x, Dual) else 0, y.level if isinstance(y, Dual) else 0)
     (a, da), (b, db) = _split(x, level), _split(y, level)
-    slope = sc.where(condition, 0.0 if da is None else da, 0.0 if db is None else db)
+    slope = sc.where(condition, 0 if da is None else da, 0 if db is None else db)
     return Dual(sc.where(condition, a, b), slope, level)
 
 
@@ -135,7 +136,7 @@ DUAL = Functions(
     atan2=_atan2,
     exp=_chain(sc.exp, sc.exp),
     log=_chain(sc.log, lambda x: 1 / x),
-    sqrt=_chain(sc.sqrt, lambda x: 0.5 / sc.sqrt(x)),
+    sqrt=_chain(sc.sqrt, lambda x: 1 / (2 * sc.sqrt(x))),
     absolute=_chain(sc.absolute, sc.sign),
     sign=_chain(sc.sign, lambda x: 0 * x),
     floor=_chain(sc.floor, lambda x: 0 * x),

@@ -5,7 +5,8 @@ vector to the spatial velocity it makes, exp(φ + δ) ≈ exp(J δ) exp(φ); the
 Sources: Barfoot, State Estimation for Robotics (2017) ch. 7; Solà, Deray, Atchuthan, arXiv:1812.01537.
 
 Everything depends on φ through even functions of θ, taken as functions of θ²: a Taylor series below θ = 1/2 (its
-first dropped term is under 1e-17) and the closed form above, where it cancels less than two digits.
+first dropped term is under 1e-17) and the closed form above. What that cancels there, three digits at most, is of
+coefficients that multiply high powers of φ̃, so the matrices keep full precision.
 """
 
 from __future__ import annotations
@@ -131,4 +132,6 @@ def left_jacobian_inverse_se3(phi: Vec3, rho: Vec3) -> tuple[tuple[Mat3, Mat3], 
 
 def wrap_angle(angle: Scalar) -> Scalar:
     """The same angle in [-π, π)."""
-    return angle - 2 * pi * floor((angle + pi) / (2 * pi))
+    wrapped = angle - 2 * pi * floor((angle + pi) / (2 * pi))
+    # Rounding can leave the last bit on the wrong side of an end.
+    return where(wrapped < -pi, wrapped + 2 * pi, where(wrapped >= pi, wrapped - 2 * pi, wrapped))

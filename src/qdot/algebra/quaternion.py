@@ -20,6 +20,7 @@ class Quaternion:
     z: Scalar
 
     holds_scalars: ClassVar[bool] = True
+    __array_ufunc__: ClassVar[None] = None
 
     @staticmethod
     def identity() -> Quaternion:

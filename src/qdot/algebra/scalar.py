@@ -11,6 +11,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -149,7 +150,26 @@ def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 def is_number(x: Scalar) -> bool:
     """Whether x is one plain number (not lanes, not symbolic)."""
-    return isinstance(x, (int, float, np.number))
+    return isinstance(x, (int, float, np.number, Fraction)) and not isinstance(x, np.complexfloating)
+
+
+def scalar_problem(x: Any) -> str | None:
+    """What keeps x from being a scalar, in words: it is not finite, not real, or of no kind that qdot knows."""
+    if is_number(x):
+        return None if math.isfinite(x) else f"{x} is not a finite number"
+    if isinstance(x, np.ndarray):
+        if x.ndim != 1 or x.dtype.kind not in "fiu":
+            return f"an array of shape {x.shape} and type {x.dtype} is not one number for each row of a batch"
+        return None if np.isfinite(x).all() else "an entry is not a finite number"
+    try:
+        functions_of(x)
+    except ScalarError:
+        return f"{x!r} is neither a number nor a symbol"
+    if not hasattr(x, "__mul__"):
+        return f"{x!r} is not a number"
+    if getattr(x, "is_number", False) and not (x.is_finite and x.is_real):  # a SymPy constant
+        return f"{x} is not a finite real number"
+    return None
 
 
 def plain(x: Scalar) -> Scalar:
@@ -199,6 +219,7 @@ LANES = Functions(
 
 register(int, REAL)
 register(float, REAL)
+register(Fraction, REAL)
 register(np.ndarray, LANES)
 register(np.generic, LANES)
 register(np.float64, REAL)  # a float that NumPy made

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qdot.algebra.scalar import Scalar
+from qdot.errors import ValueShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +25,8 @@ def _is_branch(x: Any) -> bool:
 
 def map_scalars(f: Callable[[Scalar], Any], value: Any) -> Any:
     """The same structure with f applied to each scalar in it."""
+    if hasattr(value, "map_scalars"):  # keeps more than scalars
+        return value.map_scalars(f)
     if isinstance(value, (list, tuple)):
         return type(value)(map_scalars(f, x) for x in value)
     if isinstance(value, dict):
@@ -36,6 +40,8 @@ def scalars_in(value: Any) -> Iterator[Scalar]:
     """Each scalar of a structure, in order."""
     if isinstance(value, dict):
         value = list(value.values())
+    if hasattr(value, "map_scalars"):
+        value = value.entries()
     if isinstance(value, (list, tuple)):
         for x in value:
             yield from scalars_in(x)
@@ -55,14 +61,14 @@ def as_array(nested: Any, batch: tuple[int, ...] = ()) -> NDArray[Any]:
     leaves = list(scalars_in(nested))
     lanes = [x for x in leaves if isinstance(x, np.ndarray) and x.ndim > 0]
     shape = _shape(nested)
-    if lanes or batch:
-        batch = np.broadcast_shapes(batch, *(x.shape for x in lanes))
-        columns = [np.broadcast_to(x, batch) for x in leaves]
-        return np.stack(columns, axis=-1).reshape(batch + shape) if columns else np.empty(batch + shape)
-    numeric = all(isinstance(x, (int, float, np.number)) for x in leaves)
-    packed = np.empty(len(leaves), dtype=float if numeric else object)
-    packed[:] = leaves
-    return packed.reshape(shape)
+    if len(leaves) != prod(shape):
+        raise ValueShapeError(f"these lists are ragged, so they are no array of shape {shape}: {nested!r}")
+    numeric = all(isinstance(x, (int, float, np.number, np.ndarray)) for x in leaves)
+    batch = np.broadcast_shapes(batch, *(x.shape for x in lanes))
+    packed = np.empty((*batch, len(leaves)), dtype=float if numeric else object)
+    for k, x in enumerate(leaves):
+        packed[..., k] = x
+    return packed.reshape(batch + shape)
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
-from qdot.algebra.scalar import Scalar, plain, sqrt
+import numpy as np
+
+from qdot.algebra.scalar import Scalar, is_number, plain, scalar_problem, sqrt
 from qdot.errors import ValueShapeError
 
 
@@ -30,9 +32,13 @@ class Vec3:
         """A Vec3 from any three numbers."""
         if isinstance(values, Vec3):
             return values
-        entries = tuple(plain(x) for x in values)
-        if len(entries) != 3:
-            raise ValueShapeError(f"a vector of 3 was expected, got {len(entries)} entries: {entries!r}")
+        entries = () if isinstance(values, (str, dict)) or not np.iterable(values) else tuple(plain(x) for x in values)
+        if len(entries) != 3 or getattr(values, "ndim", 1) != 1:
+            raise ValueShapeError(f"a vector of 3 numbers was expected, got {values!r}")
+        for x in entries:
+            problem = scalar_problem(x)
+            if problem is not None and not (is_number(x) or isinstance(x, np.ndarray)):
+                raise ValueShapeError(f"a vector of 3 numbers was expected, got {values!r}: {problem}")
         return Vec3(*entries)
 
     def __iter__(self) -> Iterator[Scalar]:
@@ -107,7 +113,7 @@ class Mat3:
     @staticmethod
     def of(rows: Iterable[Iterable[Scalar]]) -> Mat3:
         """A Mat3 from three rows of three numbers."""
-        vectors = tuple(Vec3.of(row) for row in rows)
+        vectors = tuple(Vec3.of(tuple(row)) for row in rows)
         if len(vectors) != 3:
             raise ValueShapeError(f"a matrix of 3 rows was expected, got {len(vectors)}")
         return Mat3(*vectors)

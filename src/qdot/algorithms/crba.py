@@ -12,13 +12,11 @@ from qdot.spatial import Basis, Inertia
 
 def mass_matrix(model: Model, q: Scalars) -> Matrix:
     """M(q), nv × nv, symmetric: M_ij = s_iᵀ I_j^c s_j for a joint j on the way from i to the leaves, else zero."""
-    X = local_poses(model, q)
+    X, Ic = local_poses(model, q), composite_inertias(model, q)
     S = [Basis.motions(), *(body.joint.subspace(q[body.qs]) for body in model.bodies)]
-    Ic = [Inertia.zero(), *(body.inertia for body in model.bodies)]
     M: Matrix = [[0] * model.nv for _ in range(model.nv)]
     for body in reversed(model.bodies):  # leaves to root
-        i, p = body.index, body.parent
-        Ic[p] = Ic[p] + X[i] @ Ic[i]
+        i = body.index
         F = [Ic[i] @ s for s in S[i]]
         j = i
         while j:
@@ -32,3 +30,13 @@ def mass_matrix(model: Model, q: Scalars) -> Matrix:
     for k, d in enumerate(armature(model)):
         M[k][k] = M[k][k] + d
     return M
+
+
+def composite_inertias(model: Model, q: Scalars) -> list[Inertia]:
+    """I^c of each body with all that hangs on it, in its own coordinates; entry 0 is that of everything."""
+    X = local_poses(model, q)
+    Ic = [Inertia.zero(), *(body.inertia for body in model.bodies)]
+    for body in reversed(model.bodies):  # leaves to root
+        i, p = body.index, body.parent
+        Ic[p] = Ic[p] + X[i] @ Ic[i]
+    return Ic

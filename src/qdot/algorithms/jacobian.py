@@ -9,7 +9,15 @@ from qdot.algebra import Scalar, Scalars, Vec3, asin, atan2, derivative, is_numb
 from qdot.algebra.lie import log_so3
 from qdot.algebra.linalg import Matrix
 from qdot.algorithms.configuration import retract, unit_velocity
-from qdot.algorithms.kinematics import Coordinates, frame_pose, kinematics, world_poses, written_in
+from qdot.algorithms.kinematics import (
+    Coordinates,
+    frame_pose,
+    kinematics,
+    point_of,
+    world_poses,
+    written_from_world,
+)
+from qdot.errors import ValueShapeError
 from qdot.model.model import Model
 from qdot.spatial import Motion, Transform
 
@@ -27,13 +35,8 @@ def jacobian(model: Model, q: Scalars, frame: str, *, coordinates: Coordinates =
     while i:
         body = model.bodies[i - 1]
         S = body.joint.subspace(q[body.qs])
-        for k, s in zip(range(body.dofs.start, body.dofs.stop), S, strict=True):
-            s_W = X[i] @ s
-            columns[k] = s_W if coordinates is Coordinates.WORLD else s_W.at(X_WF.position)
+        columns[body.dofs] = [written_from_world(coordinates, X_WF, X[i] @ s) for s in S]
         i = body.parent
-    if coordinates is Coordinates.BODY:
-        R_T = X_WF.rotation.T
-        columns = [Motion(R_T @ s.ang, R_T @ s.lin) for s in columns]
     return rows_of(columns, 6)
 
 
@@ -47,7 +50,7 @@ def bias_acceleration(
 def point_jacobian(model: Model, q: Scalars, frame: str, point: Vec3 | tuple[float, float, float]) -> Matrix:
     """∂p/∂q, 3 × nv: the velocity in the world of a point, given in a frame's coordinates, is this times v."""
     J = columns_of(jacobian(model, q, frame))
-    r = frame_pose(model, q, frame).rotation @ Vec3.of(point)
+    r = frame_pose(model, q, frame).rotation @ point_of(point)
     return rows_of([s.at(r).lin for s in J], 3)
 
 
@@ -83,6 +86,10 @@ def analytic_jacobian(model: Model, q: Scalars, frame: str, *, orientation: Orie
 
     Differentiated directly, by dual numbers along each freedom; it does not come from the geometric Jacobian.
     """
+    if not isinstance(orientation, Orientation):
+        raise ValueShapeError(
+            f"orientation is one of qdot.Orientation: {[o.name for o in Orientation]}, got {orientation!r}"
+        )
     coordinates_of = _COORDINATES_OF[orientation]
 
     def f(dv: Scalars) -> list[Scalar]:
@@ -115,18 +122,3 @@ def rows_of(columns: Sequence[Iterable[Scalar]], count: int) -> Matrix:
 def columns_of(J: Matrix) -> list[Motion]:
     """The columns of a 6 × n matrix, as motions."""
     return [Motion.of(column) for column in zip(*J, strict=True)]
-
-
-__all__ = [
-    "Coordinates",
-    "Orientation",
-    "analytic_jacobian",
-    "bias_acceleration",
-    "columns_of",
-    "jacobian",
-    "link_jacobians",
-    "point_jacobian",
-    "rows_of",
-    "rpy_of",
-    "written_in",
-]

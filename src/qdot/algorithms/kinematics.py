@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
-from qdot.algebra import Scalars, Vec3
+from qdot.algebra import Scalar, Scalars, Vec3, scalar_problem
+from qdot.errors import ValueShapeError
 from qdot.model.model import Frame, Model
 from qdot.spatial import Motion, Transform
 
@@ -91,7 +93,7 @@ class Kinematics:
         """Motion of the point r of a frame, in world axes."""
         X = self.pose(name)
         V, A = self.velocity(name), self.acceleration(name)
-        r_W = X.rotation @ Vec3.of(r)
+        r_W = X.rotation @ point_of(r)
         w = V.ang
         return PointMotion(
             position=X.position + r_W,
@@ -121,6 +123,16 @@ def kinematics(model: Model, q: Scalars, v: Scalars | None = None, a: Scalars | 
     return Kinematics(model, tuple(world_poses(model, q)), tuple(V), tuple(A))
 
 
+def point_of(r: Vec3 | Iterable[Scalar]) -> Vec3:
+    """A point that people pass, checked."""
+    point = Vec3.of(r)
+    for x in point:
+        problem = scalar_problem(x)
+        if problem is not None:
+            raise ValueShapeError(f"a point is three numbers (x, y, z), got {r!r}: {problem}")
+    return point
+
+
 def frame_pose(model: Model, q: Scalars, frame: str) -> Transform:
     """X_WF: the pose of a frame in the world, along the path from the root only."""
     return _pose_of(model, q, model.frame(frame))
@@ -137,8 +149,22 @@ def _pose_of(model: Model, q: Scalars, frame: Frame) -> Transform:
 
 def written_in(coordinates: Coordinates, X_WF: Transform, motion: Motion) -> Motion:
     """A motion given in a frame's own coordinates, written in others."""
+    _require(coordinates)
     if coordinates is Coordinates.BODY:
         return motion
     if coordinates is Coordinates.WORLD:
         return X_WF @ motion
     return Motion(X_WF.rotation @ motion.ang, X_WF.rotation @ motion.lin)
+
+
+def written_from_world(coordinates: Coordinates, X_WF: Transform, motion: Motion) -> Motion:
+    """A motion given in the world's coordinates, written in those of a frame."""
+    _require(coordinates)
+    if coordinates is Coordinates.BODY:
+        return X_WF.inv() @ motion
+    return motion if coordinates is Coordinates.WORLD else motion.at(X_WF.position)
+
+
+def _require(coordinates: Coordinates) -> None:
+    if not isinstance(coordinates, Coordinates):
+        raise ValueShapeError(f"coordinates are qdot.Coordinates.BODY, WORLD or ALIGNED, got {coordinates!r}")

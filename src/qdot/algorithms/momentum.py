@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from qdot.algebra import Scalar, Scalars, Vec3
+from qdot.algebra import Scalar, Scalars, Vec3, is_number
 from qdot.algebra.linalg import Matrix
 from qdot.algorithms.jacobian import rows_of
 from qdot.algorithms.kinematics import kinematics, world_poses
+from qdot.errors import ModelError
 from qdot.model.model import Model
 from qdot.spatial import Force, Inertia
 
@@ -15,6 +16,13 @@ def total_mass(model: Model) -> Scalar:
     return sum((body.inertia.mass for body in model.bodies), start=0)
 
 
+def _mass_that_has_a_centre(model: Model) -> Scalar:
+    mass = total_mass(model)
+    if is_number(mass) and mass == 0:
+        raise ModelError(f"model {model.name!r} has no mass, so it has no centre of mass; give a body an inertia")
+    return mass
+
+
 def center_of_mass(model: Model, q: Scalars) -> list[Scalar]:
     """Centre of mass of all bodies in the world, (3,) [m]."""
     X = world_poses(model, q)
@@ -22,12 +30,12 @@ def center_of_mass(model: Model, q: Scalars) -> list[Scalar]:
     for body in model.bodies:
         X_WB = X[body.index]
         moment = moment + X_WB.rotation @ body.inertia.moment + X_WB.position * body.inertia.mass
-    return list(moment / total_mass(model))
+    return list(moment / _mass_that_has_a_centre(model))
 
 
 def com_jacobian(model: Model, q: Scalars) -> Matrix:
     """∂c/∂q, 3 × nv: the velocity of the centre of mass is this times v; the linear momentum over the mass."""
-    m = total_mass(model)
+    m = _mass_that_has_a_centre(model)
     return rows_of([h.lin / m for h in _momentum_columns(model, q)], 3)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from qdot.algebra import Scalar, Vec3, map_scalars, plain
+from qdot.algebra import Scalar, Vec3, is_number, map_scalars, plain, scalar_problem, scalars_in
 from qdot.description.records import (
     WORLD,
     BodyRecord,
@@ -17,7 +17,7 @@ from qdot.description.records import (
     Passive,
     ShapeRecord,
 )
-from qdot.errors import ModelError
+from qdot.errors import InertiaError, JointError, ModelError, ValueShapeError
 from qdot.geometry import Shape
 from qdot.joints import Joint
 from qdot.spatial import Inertia, Transform
@@ -39,9 +39,14 @@ class Mechanism:
     def __init__(
         self, name: str = "mechanism", *, gravity: Iterable[Scalar] = (0, 0, -9.81), allow_unphysical: bool = False
     ) -> None:
+        if not isinstance(name, str):
+            raise ModelError(f"the name of a mechanism is a string, got {name!r}")
         self.name = name
         self.allow_unphysical = allow_unphysical
-        self.gravity = Vec3.of(gravity)
+        try:
+            self.gravity = Vec3.of(gravity)
+        except ValueShapeError as error:
+            raise ModelError(f"mechanism {name!r}: gravity is an acceleration (x, y, z) [m/s²]; {error}") from None
         self._bodies: dict[str, BodyRecord] = {}
         self._frames: dict[str, FrameRecord] = {}
         self._loops: dict[str, LoopRecord] = {}
@@ -58,6 +63,8 @@ class Mechanism:
 
     def close(self, name: str, joint: Joint, predecessor: str, successor: str) -> None:
         """Close a loop: a joint that holds frame `successor` to frame `predecessor` (names of frames or bodies)."""
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"mechanism {self.name!r}: a loop joint needs a name that is a string, got {name!r}")
         if name in self._loops or any(name == b.joint_name for b in self._bodies.values()):
             raise ModelError(f"mechanism {self.name!r}: two joints are named {name!r}; give one another name")
         self._loops[name] = LoopRecord(name, joint, predecessor, successor)
@@ -102,31 +109,31 @@ class Part:
         `Passive`). The joint takes the body's name unless it is given its own.
         """
         self._claim(name)
+        what = f"mechanism {self._mechanism.name!r}: body {name!r}"
         if not isinstance(joint, Joint):
-            raise ModelError(f"body {name!r}: a joint of qdot.joints is expected after the name, got {joint!r}")
+            raise ModelError(f"{what}: a joint of qdot.joints is expected after the name, got {joint!r}")
+        if joint_name is not None and not (isinstance(joint_name, str) and joint_name):
+            raise ModelError(f"{what}: the name of its joint is a string, got {joint_name!r}")
         shapes, inertia = [], Inertia.zero()
         for solid in solids:
             if isinstance(solid, Inertia):
+                _require_scalars(solid, what)
                 inertia = inertia + solid
             elif isinstance(solid, Shape):
                 inertia = inertia + solid.inertia()
                 shapes.append(ShapeRecord(solid, material=material or Material()))
             else:
-                raise ModelError(f"body {name!r}: its solids are shapes of qdot.geometry or Inertia, got {solid!r}")
+                raise ModelError(f"{what}: its solids are shapes of qdot.geometry or Inertia, got {solid!r}")
+        passive = {"armature": armature, "damping": damping, "friction": friction, "stiffness": stiffness}
+        rows = {key: _row(value, joint.nv, f"{what}: {key}") for key, value in passive.items()}
         self._mechanism._bodies[name] = BodyRecord(
             name,
             self.name,
             joint,
             joint_name or name,
-            map_scalars(plain, Transform.of(at)),
+            _pose(at, what),
             map_scalars(plain, inertia),
-            Passive(
-                _row(armature, joint.nv),
-                _row(damping, joint.nv),
-                _row(friction, joint.nv),
-                _row(stiffness, joint.nv),
-                _row(rest, joint.nq),
-            ),
+            Passive(**rows, rest=_row(rest, joint.nq, f"{what}: rest")),
             tuple(shapes),
         )
         return Part(self._mechanism, name)
@@ -134,13 +141,16 @@ class Part:
     def frame(self, name: str, *, at: Placement = None) -> str:
         """A named frame (a site) at a pose on this body; returns its name."""
         self._claim(name)
-        self._mechanism._frames[name] = FrameRecord(name, self.name, map_scalars(plain, Transform.of(at)))
+        what = f"mechanism {self._mechanism.name!r}: frame {name!r}"
+        self._mechanism._frames[name] = FrameRecord(name, self.name, _pose(at, what))
         return name
 
     def show(
         self, shape: Shape, *, visual: bool = True, collision: bool = False, material: Material | None = None
     ) -> Part:
         """A shape without mass on this body: to be seen, to collide, or both."""
+        if not isinstance(shape, Shape):
+            raise ModelError(f"body {self.name!r}: a shape of qdot.geometry is expected, got {shape!r}")
         record = ShapeRecord(shape, visual, collision, material or Material())
         if self.name == WORLD:
             self._mechanism._world_shapes += (record,)
@@ -153,9 +163,32 @@ class Part:
         where = f"mechanism {self._mechanism.name!r}"
         if not isinstance(name, str) or not name:
             raise ModelError(f"{where}: a body or frame needs a name that is a string, got {name!r}")
-        if name == WORLD or name in self._mechanism._bodies or name in self._mechanism._frames:
+        if name == WORLD:
+            raise ModelError(f"{where}: the name {WORLD!r} is the world's own; give the body or frame another name")
+        if name in self._mechanism._bodies or name in self._mechanism._frames:
             raise ModelError(f"{where}: two bodies or frames are named {name!r}; give one another name")
 
 
-def _row(value: PerFreedom, size: int) -> tuple[Scalar, ...]:
-    return tuple(plain(x) for x in value) if isinstance(value, Iterable) else (plain(value),) * size
+def _row(value: PerFreedom, size: int, what: str) -> tuple[Scalar, ...]:
+    """One value for each freedom, from one for all or a sequence."""
+    one = isinstance(value, (str, dict)) or not isinstance(value, Iterable)
+    row = (plain(value),) * max(size, 1) if one else tuple(plain(x) for x in value)
+    for x in row:
+        problem = scalar_problem(x)
+        if problem is not None:
+            raise JointError(f"{what} is one number, or one for each of {size} freedoms, got {value!r}: {problem}")
+    return row[:size] if one else row
+
+
+def _require_scalars(solid: Inertia, what: str) -> None:
+    for x in scalars_in(solid):
+        problem = None if is_number(x) else scalar_problem(x)
+        if problem is not None:
+            raise InertiaError(f"{what}: its inertia has an entry that cannot be: {problem}")
+
+
+def _pose(at: Placement, what: str) -> Transform:
+    try:
+        return map_scalars(plain, Transform.of(at))
+    except ValueShapeError as error:
+        raise ModelError(f"{what}: {error}") from None

@@ -14,19 +14,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, final
 
 import numpy as np
 
-from qdot.algebra import Scalar, as_array, is_number, scalars_in
+from qdot.algebra import Scalar, as_array
 from qdot.errors import GeometryError
 from qdot.geometry.quadrature import Floats, Rule
 from qdot.geometry.surface import Surface
-from qdot.spatial import Inertia, Transform, rotation_error
-
-_ROTATION_TOLERANCE = 1e-6
-"""Of RᵀR - 1: a file's decimals pass, a scaled or mirrored frame does not."""
+from qdot.spatial import Inertia, Transform, pose_problem
 
 
 class Shape(ABC):
@@ -76,15 +72,9 @@ class Placed(Shape):
     placement: Transform
 
     def __post_init__(self) -> None:
-        numbers = [x for x in scalars_in(self.placement) if is_number(x)]
-        if not all(isfinite(x) for x in numbers):
-            raise GeometryError(f"{self.shape!r} is placed at a pose that is not finite: {self.placement!r}")
-        error = rotation_error(self.placement.rotation)
-        if error > _ROTATION_TOLERANCE:
-            raise GeometryError(
-                f"{self.shape!r} is placed by a matrix that is no rotation (|RᵀR - 1| = {error:.2g}); make its rows "
-                "orthonormal and right-handed, and scale the shape's dimensions instead"
-            )
+        problem = pose_problem(self.placement)
+        if problem is not None:
+            raise GeometryError(f"the place of {self.shape!r}: {problem}; scale the shape's dimensions, not its pose")
 
     def volume(self) -> Scalar:
         return self.shape.volume()

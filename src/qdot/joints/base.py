@@ -13,10 +13,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf, isinf, isnan
 from typing import Any, TypeAlias
 
-from qdot.algebra import Scalar, Scalars, Vec3, derivative, is_number, sqrt, where
+from qdot.algebra import Scalar, Scalars, Vec3, derivative, is_number, scalar_problem, sqrt, where
 from qdot.errors import JointError, ValueShapeError
 from qdot.spatial import Basis, Force, Motion, Transform
 
@@ -42,12 +42,11 @@ class Limits:
 
     def stretched(self, *factors: Scalar) -> Limits:
         """The position bounds times a factor for each limited quantity."""
-        return Limits(
-            tuple(x * f for x, f in zip(self.lower, factors, strict=True)),
-            tuple(x * f for x, f in zip(self.upper, factors, strict=True)),
-            self.velocity,
-            self.effort,
-        )
+        if all(isinf(x) for x in self.lower + self.upper):
+            return self
+        lower = tuple(x * f for x, f in zip(self.lower, factors, strict=True))
+        upper = tuple(x * f for x, f in zip(self.upper, factors, strict=True))
+        return Limits(lower, upper, self.velocity, self.effort)
 
 
 AxisLike: TypeAlias = str | Vec3 | Iterable[Scalar]
@@ -132,7 +131,8 @@ def complement_of(S: Basis[Motion]) -> Basis[Force]:
 
     Given a basis T of the forces that do no work on the first columns, the next column s meets them with r = Tᵀs; the
     reflection H that takes r to its first axis has r⊥ in its other columns, so T H without its first column is the new
-    basis. It needs no pivot, so it is the same text for every scalar; a column that adds nothing (r = 0) gives H = 1.
+    basis. It needs no pivot, so it is the same text for every scalar; a column that adds nothing (r = 0) gives H = 1:
+    where S loses rank there are still 6 - nv columns that do no work, but not all such forces.
     """
     unit = [[1 if i == j else 0 for j in range(6)] for i in range(6)]
     T = Basis.forces(*(Force.of(e) for e in unit))
@@ -155,25 +155,27 @@ def unit_axis(axis: str | Vec3 | Iterable[Scalar]) -> Vec3:
         return AXES[axis]
     try:
         a = Vec3.of(axis)
-    except (TypeError, ValueShapeError):
+    except ValueShapeError:
         raise JointError(f"an axis is 'x', 'y', 'z', '-x' … or three numbers, got {axis!r}") from None
-    numbers = [x for x in a if is_number(x)]
-    if any(isnan(x) for x in numbers):
-        raise JointError(f"axis {tuple(a)} has an entry that is not a number")
-    square = a.dot(a)
-    if len(numbers) == 3:
-        if square < 1e-24:
+    for x in a:
+        problem = scalar_problem(x)
+        if problem is not None:
+            raise JointError(f"axis {tuple(a)} gives no direction: {problem}")
+    if all(is_number(x) for x in a):
+        largest = max(abs(x) for x in a)
+        if largest < 1e-12:
             raise JointError(f"axis {tuple(a)} is zero: it gives no direction; use a vector of length 1")
-        if abs(square - 1) < 1e-15:
+        if abs(a.dot(a) - 1) < 1e-15:
             return a
-    return a / sqrt(square)
+        a = a / largest  # so that squares neither overflow nor vanish
+    return a / a.norm()
 
 
 def limits_of(value: LimitsLike, joint: str, limited: int, nv: int) -> Limits:
     """Limits in full from what people write: `Limits`, a pair (lower, upper), or None for no bounds."""
     given = value if isinstance(value, Limits) else Limits() if value is None else _pair(value, joint)
-    lower, upper = _filled(given.lower, limited, -inf), _filled(given.upper, limited, inf)
-    velocity, effort = _filled(given.velocity, nv, inf), _filled(given.effort, nv, inf)
+    lower, upper = _filled(given.lower, joint, limited, -inf), _filled(given.upper, joint, limited, inf)
+    velocity, effort = _filled(given.velocity, joint, nv, inf), _filled(given.effort, joint, nv, inf)
     for name, row, size in (
         ("lower", lower, limited), ("upper", upper, limited), ("velocity", velocity, nv), ("effort", effort, nv)
     ):  # fmt: skip
@@ -189,17 +191,19 @@ def limits_of(value: LimitsLike, joint: str, limited: int, nv: int) -> Limits:
     return Limits(lower, upper, velocity, effort)
 
 
-def _filled(row: Any, size: int, default: float) -> tuple[float, ...]:
-    entries = tuple(map(float, row)) if isinstance(row, Iterable) else (float(row),)
-    return entries or (default,) * size
+def _filled(row: Any, joint: str, size: int, default: float) -> tuple[float, ...]:
+    entries = tuple(row) if isinstance(row, Iterable) and not isinstance(row, str) else (row,)
+    if not all(is_number(x) for x in entries):
+        raise JointError(f"{joint} joint: limits are numbers, got {row!r}")
+    return tuple(float(x) for x in entries) or (default,) * size
 
 
 def _pair(value: Sequence[Any], joint: str) -> Limits:
     try:
         lower, upper = value
-        return Limits(_filled(lower, 0, 0.0), _filled(upper, 0, 0.0))
     except (TypeError, ValueError):
         raise JointError(f"{joint} joint: limits are (lower, upper) or qdot.joints.Limits, got {value!r}") from None
+    return Limits(_filled(lower, joint, 0, 0.0), _filled(upper, joint, 0, 0.0))
 
 
 def set_fields(joint: Joint, **values: object) -> None:

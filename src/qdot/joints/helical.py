@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
-from qdot.algebra import Scalar, Scalars, Vec3, is_number
+from qdot.algebra import Scalar, Scalars, Vec3, plain, scalar_problem
 from qdot.errors import JointError
 from qdot.joints.base import AxisLike, Limits, LimitsLike, limits_of, set_fields, unit_axis
 from qdot.joints.plain import ScrewJoint, straight_difference
@@ -22,9 +21,10 @@ class Helical(ScrewJoint):
     turn = 1
 
     def __init__(self, axis: AxisLike = "z", pitch: Scalar = 0.0, *, limits: LimitsLike = None) -> None:
-        if is_number(pitch) and not isfinite(pitch):
-            raise JointError(f"helical joint: the pitch is {pitch}; give metres per radian")
-        set_fields(self, axis=unit_axis(axis), pitch=pitch, limits=limits_of(limits, "helical", 1, 1))
+        problem = scalar_problem(pitch)
+        if problem is not None:
+            raise JointError(f"helical joint: its pitch is given in metres per radian: {problem}")
+        set_fields(self, axis=unit_axis(axis), pitch=plain(pitch), limits=limits_of(limits, "helical", 1, 1))
 
     @property
     def slide(self) -> Scalar:

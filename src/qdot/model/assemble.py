@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import isfinite
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
-from qdot.algebra import Scalar, is_number, scalars_in
-from qdot.description import WORLD, BodyRecord, Description, Passive
+from qdot.algebra import Scalar, is_number, scalar_problem, scalars_in
+from qdot.description import WORLD, BodyRecord, Description, LoopRecord, Passive
 from qdot.description.builder import Mechanism
 from qdot.errors import JointError, ModelError, UnknownNameError
+from qdot.joints import Joint
 from qdot.model.model import Body, Frame, Model
 from qdot.model.tree import root_first
-from qdot.spatial import Transform, check_physical, rotation_error
-
-ROTATION_TOLERANCE = 1e-6
+from qdot.model.vectors import UNIT_TOLERANCE
+from qdot.spatial import Inertia, Transform, check_physical, pose_problem
 
 
 def assemble(source: Mechanism | Description) -> Model:
@@ -25,21 +25,17 @@ def assemble(source: Mechanism | Description) -> Model:
     if not isinstance(description, Description):
         raise ModelError(f"assemble takes a qdot.Mechanism or a Description, got {source!r}")
     where = f"mechanism {description.name!r}"
-    _finite(description.gravity, f"{where}: its gravity")
-    _unique(
-        (b.name for b in description.bodies), (f.name for f in description.frames), where=where, kind="bodies or frames"
-    )
-    _unique((b.joint_name for b in description.bodies), (c.name for c in description.loops), where=where, kind="joints")
-    records = {body.name: body for body in description.bodies}
-    order = root_first({name: body.parent for name, body in records.items()}, WORLD, where)
+    _scalars(description.gravity, f"{where}: its gravity")
     for record in description.bodies:
         _check_body(record, where, description.allow_unphysical)
+    _names([b.name for b in description.bodies] + [f.name for f in description.frames], where, "bodies or frames")
+    _names([b.joint_name for b in description.bodies] + [c.name for c in description.loops], where, "joints")
+    records = {body.name: body for body in description.bodies}
+    order = root_first({name: body.parent for name, body in records.items()}, WORLD, where)
     bodies = tuple(_numbered([records[name] for name in order], where))
     frames = _frames(description, bodies, where)
     for loop in description.loops:
-        for end in (loop.predecessor, loop.successor):
-            if end not in frames:
-                raise UnknownNameError("frame or body", end, frames, f"{where}: loop joint {loop.name!r}")
+        _check_loop(loop, frames, where)
     return Model(description, bodies, MappingProxyType(frames))
 
 
@@ -64,7 +60,7 @@ def _frames(description: Description, bodies: tuple[Body, ...], where: str) -> d
     index = {WORLD: 0, **{body.name: body.index for body in bodies}}
     frames = {name: Frame(name, i, Transform.identity()) for name, i in index.items()}
     for record in description.frames:
-        if record.body not in index:
+        if not isinstance(record.body, str) or record.body not in index:
             raise UnknownNameError("body", record.body, index, f"{where}: frame {record.name!r}")
         _check_pose(record.placement, f"{where}: frame {record.name!r}")
         frames[record.name] = Frame(record.name, index[record.body], record.placement)
@@ -73,10 +69,27 @@ def _frames(description: Description, bodies: tuple[Body, ...], where: str) -> d
 
 def _check_body(record: BodyRecord, where: str, allow_unphysical: bool) -> None:
     what = f"{where}: body {record.name!r}"
+    if not isinstance(record.joint, Joint):
+        raise ModelError(f"{what}: its joint is one of qdot.joints, got {record.joint!r}")
+    if not isinstance(record.parent, str):
+        raise ModelError(f"{what}: its parent is the name of a body, got {record.parent!r}")
     _check_pose(record.placement, what)
-    _finite(record.inertia, f"{what}: its inertia")
+    if not isinstance(record.inertia, Inertia):
+        raise ModelError(f"{what}: its inertia is a qdot.spatial.Inertia, got {record.inertia!r}")
+    _scalars(record.inertia, f"{what}: its inertia")
     if not allow_unphysical:
         check_physical(record.inertia, what)
+
+
+def _check_loop(loop: LoopRecord, frames: Mapping[str, Frame], where: str) -> None:
+    what = f"{where}: loop joint {loop.name!r}"
+    if not isinstance(loop.joint, Joint):
+        raise ModelError(f"{what} is one of qdot.joints, got {loop.joint!r}")
+    for end in (loop.predecessor, loop.successor):
+        if not isinstance(end, str) or end not in frames:
+            raise UnknownNameError("frame or body", end, frames, what)
+    if loop.predecessor == loop.successor:
+        raise ModelError(f"{what} holds frame {loop.successor!r} to itself; give it two frames")
 
 
 def _filled(record: BodyRecord, where: str) -> Passive:
@@ -89,37 +102,52 @@ def _filled(record: BodyRecord, where: str) -> Passive:
         if len(row) != joint.nv:
             raise JointError(f"{what}: {joint.nv} values of {name} expected, one for each freedom, got {len(row)}")
         for x in row:
-            if is_number(x) and not (isfinite(x) and x >= 0):
-                raise JointError(f"{what}: {name} is {x}; it must be zero or positive")
+            problem = scalar_problem(x) or ("it is negative" if is_number(x) and x < 0 else None)
+            if problem is not None:
+                raise JointError(f"{what}: {name} must be zero or positive, got {x!r}: {problem}")
         rows[name] = tuple(row)
     rest = given.rest or tuple(joint.neutral())
     if len(rest) != joint.nq:
         raise JointError(f"{what}: the rest configuration of its spring has {joint.nq} numbers, got {len(rest)}")
-    _finite(rest, f"{what}: the rest configuration of its spring")
+    _scalars(list(rest), f"{what}: the rest configuration of its spring")
+    if all(is_number(x) for x in rest):
+        _check_rest(joint, rest, what)
     return replace(given, rest=rest, **rows)
 
 
-def _check_pose(placement: Transform, what: str) -> None:
-    _finite(placement, f"{what}: its placement")
-    error = rotation_error(placement.rotation)
-    if error > ROTATION_TOLERANCE:
-        cause = "mirrors space" if error == 2.0 else f"is off by {error:.1e}"
-        raise ModelError(
-            f"{what}: the rotation of its placement is not a rotation matrix ({cause}); its columns must be a "
-            "right-handed set of unit vectors: make it with Transform.about, Transform.rpy or a unit Quaternion"
+def _check_rest(joint: Joint, rest: tuple[Scalar, ...], what: str) -> None:
+    try:
+        near = joint.normalized(rest)
+    except ZeroDivisionError:
+        near = [inf] * len(rest)
+    if any(abs(x - y) > UNIT_TOLERANCE for x, y in zip(rest, near, strict=True)):
+        raise JointError(
+            f"{what}: the rest configuration of its spring, {rest}, has a quaternion that is not of unit length"
         )
 
 
-def _finite(value: Any, what: str) -> None:
+def _check_pose(placement: Transform, what: str) -> None:
+    problem = pose_problem(placement)
+    if problem is not None:
+        raise ModelError(f"{what}: {problem}")
+
+
+def _scalars(value: Any, what: str) -> None:
     for x in scalars_in(value):
-        if is_number(x) and not isfinite(x):
-            raise ModelError(f"{what} has an entry that is not a finite number: {x}")
+        problem = scalar_problem(x)
+        if problem is not None:
+            raise ModelError(f"{what} has an entry that cannot be: {problem}")
 
 
-def _unique(*names: Iterable[str], where: str, kind: str) -> None:
-    seen = {WORLD}
-    for group in names:
-        for name in group:
-            if name in seen:
-                raise ModelError(f"{where}: two {kind} are named {name!r}; give one another name")
-            seen.add(name)
+def _names(names: Iterable[Any], where: str, kind: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{where}: {kind} have names that are strings, got {name!r}")
+        if name == WORLD:
+            raise ModelError(
+                f"{where}: the name {WORLD!r} is the world's own; give the body, frame or joint another name"
+            )
+        if name in seen:
+            raise ModelError(f"{where}: two {kind} are named {name!r}; give one another name")
+        seen.add(name)

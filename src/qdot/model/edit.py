@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from qdot.algebra import Scalar, is_number, scalars_in
+import numpy as np
+
+from qdot.algebra import Scalar, is_number, plain, scalar_problem
 from qdot.description import WORLD, BodyRecord, Description, FrameRecord, Passive
-from qdot.errors import ModelError, ValueShapeError
+from qdot.errors import InertiaError, ModelError
 from qdot.joints import Fixed
 from qdot.model.assemble import assemble
-from qdot.model.model import Model
+from qdot.model.model import Model, require_model
+from qdot.model.vectors import configuration_of
 from qdot.spatial import Inertia, Transform
+
+SMALL, LARGE = 1e-30, 1e30
+"""Factors beyond these leave the range in which fifth powers are numbers."""
 
 __all__ = ["attach", "lock", "scale", "weld", "with_inertia", "with_mass"]
 
 
-def lock(model: Model, joint: str, q: Scalar | Sequence[Scalar] | None = None) -> Model:
+def lock(model: Model, joint: str, q: Any = None) -> Model:
     """The joint held at configuration q (neutral if not given); its body keeps its name, and its wrench can be read."""
+    require_model(model, "lock")
     body = model.joint(joint)
-    value = body.joint.neutral() if q is None else list(q) if isinstance(q, Sequence) else [q]
-    if len(value) != body.joint.nq:
-        raise ValueShapeError(f"joint {joint!r} has {body.joint.nq} coordinates, got {value!r} to lock it at")
-    held = body.joint.transform(body.joint.normalized(value))
+    held = body.joint.transform(body.joint.neutral() if q is None else configuration_of(model, joint, q))
 
     def locked(record: BodyRecord) -> BodyRecord:
         return replace(record, joint=Fixed(), placement=record.placement @ held, passive=Passive())
@@ -33,6 +37,7 @@ def lock(model: Model, joint: str, q: Scalar | Sequence[Scalar] | None = None) -
 
 def weld(model: Model, body: str) -> Model:
     """A body on a fixed joint made part of its parent: their inertias add, its name stays as that of a frame."""
+    require_model(model, "weld")
     welded = model.body(body)
     if welded.joint.nv != 0:
         raise ModelError(
@@ -68,6 +73,10 @@ def weld(model: Model, body: str) -> Model:
 
 def attach(model: Model, other: Model, *, to: str = WORLD, at: Any = None, prefix: str = "") -> Model:
     """Another model hung on a body or frame of this one; `prefix` goes before its names, gravity stays this one's."""
+    require_model(model, "attach")
+    require_model(other, "attach")
+    if not isinstance(prefix, str):
+        raise ModelError(f"attach: the prefix of names is a string, got {prefix!r}")
     frame = model.frame(to)
     host = WORLD if frame.body == 0 else model.bodies[frame.body - 1].name
     X = frame.placement @ Transform.of(at)
@@ -105,9 +114,16 @@ def attach(model: Model, other: Model, *, to: str = WORLD, at: Any = None, prefi
     )
     shown = tuple(replace(s, shape=s.shape.at(X)) for s in new.world_shapes)
     merged = _with_shapes(old, host, shown)
+    taken = {f.name for f in old.frames} | {b.name for b in old.bodies}
+    twice = sorted(taken & ({b.name for b in bodies} | {f.name for f in frames}))
+    if twice:
+        raise ModelError(
+            f"attach: both models have bodies or frames named {twice[0]!r}; give a prefix=, such as 'left_'"
+        )
     return assemble(
         replace(
             merged,
+            allow_unphysical=old.allow_unphysical or new.allow_unphysical,
             bodies=merged.bodies + bodies,
             frames=merged.frames + frames + base,
             loops=merged.loops + loops,
@@ -121,8 +137,13 @@ def scale(model: Model, factor: Scalar) -> Model:
     Shapes, frames, offsets within joints and the limits of slides scale; drives, springs and friction are not bodies of
     that stuff and stay as they are.
     """
-    if is_number(factor) and not factor > 0:
-        raise ModelError(f"a model cannot be scaled by {factor!r}; the factor must be a positive number")
+    require_model(model, "scale")
+    factor = plain(factor)
+    problem = "it is an array" if isinstance(factor, np.ndarray) else scalar_problem(factor)
+    if problem is None and getattr(factor, "is_nonpositive", is_number(factor) and not SMALL < factor < LARGE):
+        problem = f"it must be a positive number between {SMALL:g} and {LARGE:g}"
+    if problem is not None:
+        raise ModelError(f"a model cannot be scaled by {factor!r}: {problem}")
     old = model.description
     return assemble(
         replace(
@@ -147,9 +168,17 @@ def scale(model: Model, factor: Scalar) -> Model:
 
 
 def with_mass(model: Model, body: str, mass: Scalar) -> Model:
-    """The body with another mass, distributed as before: its inertia scales with it, its centre of mass stays."""
+    """The body with another mass, distributed as before: its inertia scales with it, its centre of mass stays.
+
+    The inertia of the body is what counts; the shapes that it may have been made from are kept as they are.
+    """
+    require_model(model, "with_mass")
     old = model.body(body).inertia
-    if all(is_number(x) and x == 0 for x in scalars_in(old)):
+    mass = plain(mass)
+    problem = "it is an array" if isinstance(mass, np.ndarray) else scalar_problem(mass)
+    if problem is not None:
+        raise InertiaError(f"body {body!r} cannot have the mass {mass!r}: {problem}")
+    if is_number(old.mass) and old.mass == 0:
         raise ModelError(f"body {body!r} has no mass to scale; give it an inertia with qdot.model.edit.with_inertia")
     ratio = mass / old.mass
     return with_inertia(model, body, Inertia(mass, old.moment * ratio, old.rotational * ratio))
@@ -157,6 +186,7 @@ def with_mass(model: Model, body: str, mass: Scalar) -> Model:
 
 def with_inertia(model: Model, body: str, inertia: Inertia) -> Model:
     """The body with another inertia, about its own frame."""
+    require_model(model, "with_inertia")
     model.body(body)
     return _with_body(model, body, lambda record: replace(record, inertia=inertia))
 

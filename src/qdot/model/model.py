@@ -12,7 +12,7 @@ import numpy as np
 
 from qdot.algebra import Vec3
 from qdot.description import BodyRecord, Description, LoopRecord, Passive
-from qdot.errors import UnknownNameError
+from qdot.errors import ModelError, UnknownNameError
 from qdot.joints import Joint
 from qdot.model.state import State
 from qdot.spatial import Inertia, Transform
@@ -174,6 +174,12 @@ class Model:
     def dof_names(self) -> list[str]:
         """A name for each entry of v, a, tau."""
         return _numbered((body.joint_name, body.joint.nv) for body in self.bodies)
+
+
+def require_model(value: object, what: str) -> None:
+    """Raise where a model is expected and something else, often the mechanism it is made from, was given."""
+    if not isinstance(value, Model):
+        raise ModelError(f"{what} takes a qdot.Model, made by qdot.assemble(mechanism); got {value!r}")
 
 
 def _numbered(sizes: Iterable[tuple[str, int]]) -> list[str]:

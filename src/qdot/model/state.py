@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qdot.algebra import is_number
 from qdot.errors import ValueShapeError
 from qdot.model.vectors import scalars_of
 
@@ -51,7 +52,10 @@ class State:
         return self.model == other.model and bool(np.all(self.q == other.q) and np.all(self.v == other.v))
 
     def __hash__(self) -> int:
-        return hash((self.model, self.q.tobytes(), self.v.tobytes()))
+        return hash((self.model, tuple(self.q.tolist()), tuple(self.v.tolist())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State.of, (self.model, self.q, self.v)  # made anew, for unpickled arrays could be written to
 
     def set(self, q: Mapping[str, Any] | None = None, v: Mapping[str, Any] | None = None, **positions: Any) -> State:
         """A new state with these joints changed: `state.set(elbow=0.3)`, `state.set(v={"elbow": -1.0})`."""
@@ -64,9 +68,12 @@ class State:
 
     def _assign(self, row: NDArray[np.float64], place: slice, joint: str, value: Any) -> None:
         size = place.stop - place.start
-        entries = np.atleast_1d(np.asarray(value, dtype=float))
-        if entries.shape != (size,):
-            raise ValueShapeError(f"joint {joint!r} takes {size} numbers here, got {value!r}")
+        listed = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+        entries = list(value) if listed else [value]
+        if len(entries) != size or not all(is_number(x) for x in entries):
+            raise ValueShapeError(
+                f"joint {joint!r} of model {self.model.name!r} takes {size} numbers here, got {value!r}"
+            )
         row[place] = entries
 
     def __repr__(self) -> str:
@@ -76,7 +83,7 @@ class State:
 
 def _vector(model: Model, name: str, value: Any) -> NDArray[np.float64]:
     scalars = scalars_of(model, name, value)
-    if not all(isinstance(x, (int, float)) for x in scalars):
+    if np.ndim(value) != 1 or not all(isinstance(x, (int, float)) for x in scalars):
         raise ValueShapeError(
             f"a state of model {model.name!r} holds one vector {name} of numbers, not a batch or symbols"
         )

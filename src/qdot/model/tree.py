@@ -1,8 +1,8 @@
-"""The tree of a mechanism: numbering from root to leaves, and who hangs on whom (F17)."""
+"""The tree of a mechanism: numbering from root to leaves (F17)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from qdot.errors import ModelError, UnknownNameError
 
@@ -27,13 +27,3 @@ def root_first(parents: Mapping[str, str], root: str, where: str) -> list[str]:
         ordered.extend(reversed(path))
         placed.update(path)
     return ordered
-
-
-def ancestors(parents: Sequence[int], index: int) -> list[int]:
-    """λ(i), λ(λ(i)), … up to the last one before the root, which is 0."""
-    path = []
-    index = parents[index]
-    while index > 0:
-        path.append(index)
-        index = parents[index]
-    return path

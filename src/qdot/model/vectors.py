@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars
+from qdot.algebra import Scalar, Scalars, is_number, plain, scalar_problem
 from qdot.errors import ValueShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qdot.model.model import Model
+    from qdot.model.model import Body, Model
 
 UNIT_TOLERANCE = 1e-6
 """How far a quaternion may be from unit length: more than rounding or a file's decimals, less than any mistake."""
@@ -27,31 +27,34 @@ VELOCITIES = ("v", "a", "tau", "dv")
 
 def scalars_of(model: Model, name: str, value: Any) -> list[Scalar]:
     """The scalars of a vector argument called `name`; raises a `ValueShapeError` that says what is wrong with it."""
-    is_configuration = name in CONFIGURATIONS
     size = model.nv if name in VELOCITIES else model.nq
     try:
         array = np.asarray(value)
-    except ValueError:
+    except (ValueError, TypeError):
         raise ValueShapeError(f"{name} of model {model.name!r} is ragged: its rows have different lengths") from None
-    if array.dtype.kind == "O" and array.ndim >= 1:
-        return _symbols(model, name, list(array), size)
-    if array.dtype.kind not in "fiub":
-        raise ValueShapeError(f"{name} of model {model.name!r} must be real numbers or symbols, got {value!r}")
-    if array.ndim not in (1, 2) or array.shape[-1] != size:
+    if array.dtype.kind == "O" and all(is_number(x) for x in array.flat):
+        array = array.astype(float)
+    if array.dtype.kind not in "Ofiub" or array.ndim == 0:
+        raise ValueShapeError(f"{name} of model {model.name!r} must be a vector of numbers or symbols, got {value!r}")
+    if array.ndim > 2 or array.shape[-1] != size or (array.dtype.kind == "O" and array.ndim != 1):
         raise ValueShapeError(_length_message(model, name, array.shape, size))
+    if array.dtype.kind == "O":
+        return _symbols(model, name, list(array))
     array = array.astype(float, copy=False)
     _check_finite(model, name, array)
     scalars: list[Scalar] = array.tolist() if array.ndim == 1 else list(np.ascontiguousarray(array.T))
-    if is_configuration and model.nq != model.nv:
-        _check_on_manifold(model, name, scalars)
+    if name in CONFIGURATIONS:
+        check_on_manifold(model, name, scalars)
+    elif name in NEAR_CONFIGURATIONS:
+        _check_not_zero(model, name, scalars)
     return scalars
 
 
-def _symbols(model: Model, name: str, entries: list[Scalar], size: int) -> list[Scalar]:
-    if len(entries) != size or any(isinstance(x, (np.ndarray, str, list, tuple, type(None))) for x in entries):
-        if any(isinstance(x, (str, type(None))) for x in entries):
-            raise ValueShapeError(f"{name} of model {model.name!r} must be numbers or symbols, got {entries!r}")
-        raise ValueShapeError(_length_message(model, name, (len(entries),), size))
+def _symbols(model: Model, name: str, entries: list[Scalar]) -> list[Scalar]:
+    for joint, x in zip(_names(model, name), entries, strict=True):
+        problem = scalar_problem(x)
+        if problem is not None:
+            raise ValueShapeError(f"{name} of model {model.name!r} at joint {joint!r}: {problem}")
     return entries
 
 
@@ -81,20 +84,57 @@ def _check_finite(model: Model, name: str, array: NDArray[np.float64]) -> None:
     )
 
 
-def _check_on_manifold(model: Model, name: str, q: Scalars) -> None:
+def _check_not_zero(model: Model, name: str, q: Scalars) -> None:
+    """A quaternion of zeros has no nearest rotation."""
     for body in model.bodies:
-        if body.joint.nq == body.joint.nv:
-            continue
-        given = q[body.qs]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            try:
-                near = body.joint.normalized(given)
-            except ZeroDivisionError:
-                near = [np.nan] * len(given)
-        off = max(float(np.max(np.abs(a - b), initial=0.0)) for a, b in zip(given, near, strict=True))
-        if not off <= UNIT_TOLERANCE:
-            raise ValueShapeError(
-                f"{name} of model {model.name!r}: the quaternion (w, x, y, z) of joint {body.joint_name!r} is not of "
-                f"unit length ({[float(np.ravel(x)[0]) for x in given]}); use qdot.normalized(model, {name}), and mind "
-                "that other libraries order quaternions (x, y, z, w) or put the position first"
-            )
+        if body.joint.nq != body.joint.nv:
+            given = np.stack(np.broadcast_arrays(*q[body.qs]), axis=-1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                near = body.joint.normalized(list(np.atleast_2d(given).T))
+            if not all(np.isfinite(x).all() for x in near):
+                raise ValueShapeError(
+                    f"{name} of model {model.name!r}: the quaternion of joint {body.joint_name!r} is zero, which is "
+                    "near no rotation; (1, 0, 0, 0) is none at all"
+                )
+
+
+def configuration_of(model: Model, joint: str, value: Any) -> list[Scalar]:
+    """The coordinates of one joint that people pass, checked."""
+    body = model.joint(joint)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    entries = [plain(x) for x in value] if isinstance(value, (list, tuple, np.ndarray)) else [plain(value)]
+    what = f"joint {joint!r} of model {model.name!r}"
+    for x in entries:
+        problem = "it is an array" if isinstance(x, np.ndarray) else scalar_problem(x)
+        if problem is not None:
+            raise ValueShapeError(f"{what} takes {body.joint.nq} numbers, got {value!r}: {problem}")
+    if len(entries) != body.joint.nq:
+        raise ValueShapeError(f"{what} takes {body.joint.nq} numbers, got {value!r}")
+    if all(is_number(x) for x in entries):
+        _check_unit(model, "q", body, entries)
+    return entries
+
+
+def check_on_manifold(model: Model, name: str, q: Scalars) -> None:
+    """Raise where the quaternion of a joint is not of unit length."""
+    for body in model.bodies:
+        if body.joint.nq != body.joint.nv:
+            _check_unit(model, name, body, q[body.qs])
+
+
+def _check_unit(model: Model, name: str, body: Body, q: Scalars) -> None:
+    if body.joint.nq == 0:
+        return
+    given = np.atleast_2d(np.stack(np.broadcast_arrays(*q), axis=-1).astype(float))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        near = np.stack(body.joint.normalized(list(given.T)), axis=-1)
+    off = ~(np.abs(given - near) <= UNIT_TOLERANCE).all(axis=-1)
+    if off.any():
+        row = int(np.argmax(off))
+        where = f" in row {row} of the batch" if len(given) > 1 else ""
+        raise ValueShapeError(
+            f"{name} of model {model.name!r}: the quaternion (w, x, y, z) of joint {body.joint_name!r} is not of "
+            f"unit length{where}: {given[row].tolist()}; use qdot.normalized(model, {name}), and mind that other "
+            "libraries order quaternions (x, y, z, w) or put the position first"
+        )

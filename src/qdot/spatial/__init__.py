@@ -9,7 +9,7 @@ from qdot.spatial.physical import (
     physical_problem,
     pseudo_inertia,
 )
-from qdot.spatial.transform import Inverse, Transform, axis_rotation, rotation_error
+from qdot.spatial.transform import Inverse, Transform, axis_rotation, pose_problem
 from qdot.spatial.vectors import Force, Motion
 
 __all__ = [
@@ -25,6 +25,6 @@ __all__ = [
     "inertia_of_moments",
     "nearest_physical",
     "physical_problem",
+    "pose_problem",
     "pseudo_inertia",
-    "rotation_error",
 ]

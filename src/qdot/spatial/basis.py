@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from qdot.algebra import Scalar, Scalars
+from qdot.algebra import Scalar, Scalars, map_scalars
 from qdot.spatial.vectors import Force, Motion
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class Basis(Generic[V]):
 
     def inward(self, X: Transform) -> Basis[V]:
         return Basis(tuple(column.inward(X) for column in self.columns), self.kind)
+
+    def map_scalars(self, f: Callable[[Scalar], Any]) -> Basis[V]:
+        return Basis(map_scalars(f, self.columns), self.kind)
 
     def entries(self) -> tuple[tuple[Scalar, ...], ...]:
         """The 6 × n matrix, by rows."""

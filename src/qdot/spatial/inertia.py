@@ -40,6 +40,7 @@ class Inertia:
     rotational: Sym3
 
     holds_scalars: ClassVar[bool] = True
+    __array_ufunc__: ClassVar[None] = None
 
     @staticmethod
     def zero() -> Inertia:
@@ -140,6 +141,7 @@ class ArticulatedInertia:
     translational: Sym3
 
     holds_scalars: ClassVar[bool] = True
+    __array_ufunc__: ClassVar[None] = None
 
     @staticmethod
     def zero() -> ArticulatedInertia:

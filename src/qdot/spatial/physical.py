@@ -62,6 +62,8 @@ def check_physical(inertia: Inertia, what: str) -> None:
             f"(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) = ({moments}) about the centre of mass, or keep the data as they are with "
             "Mechanism(..., allow_unphysical=True)"
         )
+    elif "mass is zero" in problem:
+        remedy += ", or keep the data as they are with Mechanism(..., allow_unphysical=True)"
     raise InertiaError(f"{what}: {problem}; {remedy}")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, overload
 
-from qdot.algebra import Mat3, Quaternion, Scalar, Vec3, cos, is_number, scalars_in, sin
+from qdot.algebra import Mat3, Quaternion, Scalar, Vec3, cos, is_number, scalar_problem, scalars_in, sin
 from qdot.errors import ValueShapeError
 
 C = TypeVar("C", bound="Carried")
@@ -61,10 +61,14 @@ class Transform:
         if isinstance(value, Transform):
             return value
         if isinstance(value, Quaternion):
-            return Transform(value.rotation(), Vec3.zero())
+            X = Transform(value.rotation(), Vec3.zero())
+            square = value.norm() ** 2
+            if is_number(square) and not abs(square - 1) < 1e-6:
+                raise ValueShapeError(f"a pose by a quaternion needs one of unit length, got {value!r}; normalize it")
+            return X
         try:
             return Transform(Mat3.identity(), Vec3.of(value))
-        except (TypeError, ValueShapeError):
+        except ValueShapeError:
             raise ValueShapeError(
                 f"a pose is a qdot.spatial.Transform or a position (x, y, z), got {value!r}"
             ) from None
@@ -123,11 +127,12 @@ def axis_rotation(axis: Vec3, angle: Scalar) -> Mat3:
     c, s = cos(angle), sin(angle)
     x, y, z = axis
     # Along a coordinate axis the general formula would only add zeros: written out, the result stays exact.
-    if axis == Vec3(1, 0, 0):
+    along = tuple(axis) if all(is_number(k) for k in axis) else None
+    if along == (1, 0, 0):
         return Mat3(Vec3(1, 0, 0), Vec3(0, c, -s), Vec3(0, s, c))
-    if axis == Vec3(0, 1, 0):
+    if along == (0, 1, 0):
         return Mat3(Vec3(c, 0, s), Vec3(0, 1, 0), Vec3(-s, 0, c))
-    if axis == Vec3(0, 0, 1):
+    if along == (0, 0, 1):
         return Mat3(Vec3(c, -s, 0), Vec3(s, c, 0), Vec3(0, 0, 1))
     d = 1 - c
     return Mat3(
@@ -135,6 +140,28 @@ def axis_rotation(axis: Vec3, angle: Scalar) -> Mat3:
         Vec3(d * (x * y) + s * z, c + d * (y * y), d * (y * z) - s * x),
         Vec3(d * (x * z) - s * y, d * (y * z) + s * x, c + d * (z * z)),
     )
+
+
+def pose_problem(X: Any) -> str | None:
+    """What keeps X from being a pose, in words; None for one that is, or that has symbols in it."""
+    if not isinstance(X, Transform):
+        return f"a pose is a qdot.spatial.Transform, got {X!r}"
+    for x in scalars_in(X):
+        problem = scalar_problem(x)
+        if problem is not None:
+            return f"its pose has an entry that cannot be: {problem}"
+    error = rotation_error(X.rotation)
+    if error > ROTATION_TOLERANCE:
+        cause = "mirrors space" if error == 2.0 else f"is off by {error:.1e}"
+        return (
+            f"the rotation of its pose is not a rotation matrix ({cause}); its columns must be a right-handed set of "
+            "unit vectors: make it with Transform.about, Transform.rpy or a unit Quaternion"
+        )
+    return None
+
+
+ROTATION_TOLERANCE = 1e-6
+"""Of RᵀR - 1: a file's decimals pass, a scaled or mirrored frame does not."""
 
 
 def rotation_error(R: Mat3) -> float:

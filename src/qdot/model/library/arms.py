@@ -9,6 +9,7 @@ from qdot.description.builder import Mechanism
 from qdot.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from qdot.joints import Limits, Prismatic, Revolute
 from qdot.model.assemble import assemble
+from qdot.model.library import arguments
 from qdot.model.model import Model
 from qdot.spatial import Inertia, Transform, axis_rotation
 
@@ -23,6 +24,7 @@ def two_link_arm(
     lengths: tuple[Scalar, Scalar] = (1.0, 1.0), masses: tuple[Scalar, Scalar] = (1.0, 1.0), gravity: Scalar = 9.81
 ) -> Model:
     """Todorov's planar arm of two point masses (T13): hand at x = l₁ cos q₁ + l₂ cos(q₁ + q₂), gravity along -y."""
+    arguments.pairs("two_link_arm", lengths=lengths, masses=masses)
     world = Mechanism("two_link_arm", gravity=(0, -gravity, 0))
     part, at = world.world, Vec3.zero()
     names = (("upper_arm", "shoulder"), ("forearm", "elbow"))
@@ -42,7 +44,8 @@ def rp_arm(
     gravity: Scalar = 9.81,
 ) -> Model:
     """Khatib's revolute–prismatic manipulator (K12): q = (θ₁, d₂), I_zz about the links' centres, gravity along -y."""
-    (m1, m2), (I1, I2) = masses, inertias
+    arguments.scalars("rp_arm", l1=l1)
+    (m1, m2), (I1, I2) = arguments.pairs("rp_arm", masses=masses, inertias=inertias)
     world = Mechanism("rp_arm", gravity=(0, -gravity, 0))
     # Only I_zz enters the motion; the other moments make each link a flat plate, I_zz = I_xx + I_yy, as a body can be.
     first = Inertia.about_com(m1, (l1, 0, 0), Sym3.diagonal(I1 / 2, I1 / 2, I1))

@@ -25,6 +25,7 @@ from qdot.joints import (
     Universal,
 )
 from qdot.model.assemble import assemble
+from qdot.model.library import arguments
 from qdot.model.model import Model
 from qdot.spatial import Inertia, Transform
 
@@ -61,6 +62,7 @@ def random_tree(
 
     `branching` 0 makes a chain, 1 a bush. With `passive`, joints also have armature, damping and springs.
     """
+    arguments.count("random_tree", bodies=bodies)
     kinds = list(KINDS) if joints is None else list(joints)
     unknown = sorted(set(kinds) - set(KINDS))
     if unknown or not kinds:

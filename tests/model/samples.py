@@ -1,0 +1,113 @@
+"""Small models and the table of public functions that the tests of this folder share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import qdot
+from qdot.algebra import as_array, scalars_in
+from qdot.errors import QdotError
+from qdot.geometry import Box
+from qdot.joints import Fixed, Joint, Revolute
+from qdot.model.library import random_tree
+from qdot.spatial import Inertia
+
+NAN, INF = float("nan"), float("inf")
+
+
+class Thing:
+    """Nothing qdot knows."""
+
+    def __repr__(self) -> str:
+        return "Thing()"
+
+
+THING = Thing()
+SOLID = Inertia.about_com(1.3, (0.1, 0.2, -0.5), (0.4, 0.5, 0.3))
+
+
+def single(joint: Joint | None = None, *solids: Any, **options: Any) -> qdot.Model:
+    """A mechanism 'rig' with one body 'link', held by a revolute joint unless another is given."""
+    world = qdot.Mechanism("rig")
+    world.add("link", joint or Revolute("y"), *(solids or (SOLID,)), **options)
+    return qdot.assemble(world)
+
+
+def mixed() -> qdot.Model:
+    """A tree over plain and quaternion joints, with armature, damping and springs; frames site0 … site4."""
+    return random_tree(3, 5, ["revolute", "spherical", "prismatic", "free", "universal"], branching=0.5)
+
+
+def empty() -> qdot.Model:
+    return qdot.assemble(qdot.Mechanism("empty"))
+
+
+def immobile() -> qdot.Model:
+    """Two bodies, both fixed: nv = 0."""
+    world = qdot.Mechanism("statue")
+    plinth = world.add("plinth", Fixed(), Box(1, 1, 1, mass=3.0), at=(1, 0, 0))
+    plinth.add("figure", Fixed(), Box(1, 1, 1, mass=1.0), at=(0, 0, 2)).frame("head", at=(0, 0, 1))
+    return qdot.assemble(world)
+
+
+def last_frame(model: qdot.Model) -> str:
+    return list(model.frames)[-1]
+
+
+Call = Callable[[qdot.Model, Any, Any, Any], Any]
+
+CALLS: dict[str, Call] = {
+    "analytic_jacobian": lambda m, q, v, a: qdot.analytic_jacobian(
+        m, q, last_frame(m), orientation=qdot.Orientation.ROTATION_VECTOR
+    ),
+    "bias_acceleration": lambda m, q, v, a: qdot.bias_acceleration(m, q, v, last_frame(m)),
+    "bias_forces": lambda m, q, v, a: qdot.bias_forces(m, q, v),
+    "center_of_mass": lambda m, q, v, a: qdot.center_of_mass(m, q),
+    "centroidal_momentum": lambda m, q, v, a: qdot.centroidal_momentum(m, q, v),
+    "centroidal_momentum_matrix": lambda m, q, v, a: qdot.centroidal_momentum_matrix(m, q),
+    "christoffel_symbols": lambda m, q, v, a: qdot.christoffel_symbols(m, q),
+    "com_jacobian": lambda m, q, v, a: qdot.com_jacobian(m, q),
+    "configuration_rate": lambda m, q, v, a: qdot.configuration_rate(m, q, v),
+    "coriolis_matrix": lambda m, q, v, a: qdot.coriolis_matrix(m, q, v),
+    "difference": lambda m, q, v, a: qdot.difference(m, q, q),
+    "energy": lambda m, q, v, a: qdot.energy(m, q, v),
+    "forward_dynamics": lambda m, q, v, a: qdot.forward_dynamics(m, q, v, a),
+    "frame_pose": lambda m, q, v, a: qdot.frame_pose(m, q, last_frame(m)),
+    "gravity_forces": lambda m, q, v, a: qdot.gravity_forces(m, q),
+    "inverse_dynamics": lambda m, q, v, a: qdot.inverse_dynamics(m, q, v, a),
+    "jacobian": lambda m, q, v, a: qdot.jacobian(m, q, last_frame(m)),
+    "joint_wrenches": lambda m, q, v, a: qdot.joint_wrenches(m, q, v, a),
+    "kinetic_energy": lambda m, q, v, a: qdot.kinetic_energy(m, q, v),
+    "link_jacobians": lambda m, q, v, a: qdot.link_jacobians(m, q),
+    "mass_matrix": lambda m, q, v, a: qdot.mass_matrix(m, q),
+    "momentum": lambda m, q, v, a: qdot.momentum(m, q, v),
+    "normalized": lambda m, q, v, a: qdot.normalized(m, q),
+    "passive_forces": lambda m, q, v, a: qdot.passive_forces(m, q, v),
+    "point_jacobian": lambda m, q, v, a: qdot.point_jacobian(m, q, last_frame(m), (0.1, 0.2, 0.3)),
+    "potential_energy": lambda m, q, v, a: qdot.potential_energy(m, q),
+    "regressor": lambda m, q, v, a: qdot.regressor(m, q, v, a),
+    "retract": lambda m, q, v, a: qdot.retract(m, q, v),
+    "velocity_forces": lambda m, q, v, a: qdot.velocity_forces(m, q, v),
+}
+"""Every public function of a configuration, called with (model, q, v, a)."""
+
+
+def numbers(result: Any) -> np.ndarray:
+    """All numbers of a result, whatever it is made of, the batch first where there is one."""
+    if isinstance(result, dict):
+        parts = [numbers(x) for x in result.values()]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros(0)
+    spatial = getattr(result, "holds_scalars", False)
+    return as_array(list(scalars_in(result))) if spatial else np.asarray(result)
+
+
+def refused(call: Callable[[], Any]) -> QdotError | None:
+    """The error that a call raises on purpose, None where it succeeds; any other exception passes through."""
+    try:
+        call()
+    except QdotError as error:
+        return error
+    return None
