@@ -7,7 +7,9 @@ from .description.builder import Mechanism
 from .model.assemble import assemble
 from .model.model import Model
 from .model.state import State
-from .programs import (
+from .programs.compiled import Compiled, CompileError, compile
+from .programs.derivatives import derivative
+from .programs.functions import (
     analytic_jacobian,
     bias_acceleration,
     bias_forces,
@@ -21,10 +23,15 @@ from .programs import (
     difference,
     energy,
     forward_dynamics,
+    forward_dynamics_derivatives,
+    frame_acceleration_derivatives,
     frame_pose,
+    frame_velocity_derivatives,
     gravity_forces,
     inertial_parameters,
     inverse_dynamics,
+    inverse_dynamics_derivatives,
+    inverse_mass_matrix,
     jacobian,
     joint_wrenches,
     kinematics,
@@ -46,6 +53,8 @@ from .symbolic import symbols
 __version__: str
 
 __all__ = [
+    "CompileError",
+    "Compiled",
     "Coordinates",
     "Kinematics",
     "Mechanism",
@@ -64,18 +73,25 @@ __all__ = [
     "centroidal_momentum_matrix",
     "christoffel_symbols",
     "com_jacobian",
+    "compile",
     "configuration_rate",
     "coriolis_matrix",
+    "derivative",
     "description",
     "difference",
     "energy",
     "errors",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "frame_acceleration_derivatives",
     "frame_pose",
+    "frame_velocity_derivatives",
     "geometry",
     "gravity_forces",
     "inertial_parameters",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_mass_matrix",
     "jacobian",
     "joint_wrenches",
     "joints",

@@ -14,7 +14,8 @@ import pytest
 import qdot
 from qdot.algebra import derivative
 from qdot.algebra.linalg import ldlt, ldlt_solve, ltdl, ltdl_solve
-from qdot.algorithms import configuration, crba, energy, lagrangian, momentum, rnea
+from qdot.algorithms import aba, configuration, crba, energy, lagrangian, momentum, rnea
+from qdot.algorithms.frames import root_frame
 from qdot.model.library import random_state, random_tree
 from qdot.spatial import Force
 from tests.laws.trees import MOVING, SEEDS, case, close
@@ -220,3 +221,15 @@ def test_dry_friction_opposes_motion(seed: int) -> None:
     close(tau - qdot.inverse_dynamics(base, q, v, a), 0.3 * np.sign(v), TOLERANCE)
     close(qdot.forward_dynamics(model, q, v, tau), a, TOLERANCE)
     close(lagrangian.inverse_dynamics(model, list(q), list(v), list(a)), tau, TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_frames_do_not_matter(seed: int) -> None:
+    """The same text in each body's frame and in one frame for all."""
+    c = case(seed)
+    m, q, v, a = c.model, list(c.q), list(c.v), list(c.a)
+    wrenches = {name: Force.of(w) for name, w in wrenches_on(m, seed).items()}
+    close(crba.mass_matrix(m, q, frames=root_frame), crba.mass_matrix(m, q), TOLERANCE)
+    tau = rnea.inverse_dynamics(m, q, v, a, wrenches=wrenches)
+    close(rnea.inverse_dynamics(m, q, v, a, wrenches=wrenches, frames=root_frame), tau, TOLERANCE)
+    close(aba.forward_dynamics(m, q, v, tau, wrenches=wrenches, frames=root_frame), a, TOLERANCE)

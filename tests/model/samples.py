@@ -57,6 +57,11 @@ def last_frame(model: qdot.Model) -> str:
     return list(model.frames)[-1]
 
 
+def stacked(matrices: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Several matrices as one array, the batch first."""
+    return np.stack(matrices, axis=-3)
+
+
 Call = Callable[[qdot.Model, Any, Any, Any], Any]
 
 CALLS: dict[str, Call] = {
@@ -75,9 +80,16 @@ CALLS: dict[str, Call] = {
     "difference": lambda m, q, v, a: qdot.difference(m, q, q),
     "energy": lambda m, q, v, a: qdot.energy(m, q, v),
     "forward_dynamics": lambda m, q, v, a: qdot.forward_dynamics(m, q, v, a),
+    "forward_dynamics_derivatives": lambda m, q, v, a: stacked(qdot.forward_dynamics_derivatives(m, q, v, a)),
+    "frame_acceleration_derivatives": lambda m, q, v, a: stacked(
+        qdot.frame_acceleration_derivatives(m, q, v, a, last_frame(m))
+    ),
     "frame_pose": lambda m, q, v, a: qdot.frame_pose(m, q, last_frame(m)),
+    "frame_velocity_derivatives": lambda m, q, v, a: stacked(qdot.frame_velocity_derivatives(m, q, v, last_frame(m))),
     "gravity_forces": lambda m, q, v, a: qdot.gravity_forces(m, q),
     "inverse_dynamics": lambda m, q, v, a: qdot.inverse_dynamics(m, q, v, a),
+    "inverse_dynamics_derivatives": lambda m, q, v, a: stacked(qdot.inverse_dynamics_derivatives(m, q, v, a)),
+    "inverse_mass_matrix": lambda m, q, v, a: qdot.inverse_mass_matrix(m, q),
     "jacobian": lambda m, q, v, a: qdot.jacobian(m, q, last_frame(m)),
     "joint_wrenches": lambda m, q, v, a: qdot.joint_wrenches(m, q, v, a),
     "kinetic_energy": lambda m, q, v, a: qdot.kinetic_energy(m, q, v),

@@ -33,8 +33,13 @@ def shapes(bodies: int) -> dict[str, tuple[int, ...]]:
         "difference": (0,),
         "energy": (),
         "forward_dynamics": (0,),
+        "forward_dynamics_derivatives": (3, 0, 0),
+        "frame_acceleration_derivatives": (3, 6, 0),
+        "frame_velocity_derivatives": (2, 6, 0),
         "gravity_forces": (0,),
         "inverse_dynamics": (0,),
+        "inverse_dynamics_derivatives": (2, 0, 0),
+        "inverse_mass_matrix": (0, 0),
         "jacobian": (6, 0),
         "kinetic_energy": (),
         "link_jacobians": (bodies, 2, 3, 0),
@@ -55,7 +60,7 @@ NEEDS_MASS = {"center_of_mass", "centroidal_momentum", "centroidal_momentum_matr
 
 def test_every_public_function_is_covered() -> None:
     functions = {n for n in qdot.__all__ if n[0].islower() and callable(getattr(qdot, n))}
-    functions -= {"assemble", "kinematics", "symbols"}
+    functions -= {"CompileError", "assemble", "compile", "derivative", "kinematics", "symbols"}
     functions -= {"inertial_parameters", "total_mass"}  # of the model alone
     assert set(CALLS) == functions
     assert set(shapes(0)) | SPATIAL == functions

@@ -27,7 +27,7 @@ from qdot.algebra.scalar import (
     tan,
     where,
 )
-from qdot.algebra.structure import as_array, map_scalars, scalars_in
+from qdot.algebra.structure import as_array, entries_of, map_scalars, scalars_in
 from qdot.algebra.vec import Mat3, Sym3, Vec3, steiner
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "atan2",
     "cos",
     "derivative",
+    "entries_of",
     "exp",
     "floor",
     "functions_of",

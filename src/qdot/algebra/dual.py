@@ -127,7 +127,7 @@ def _where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 DUAL = Functions(
     name="dual number",
-    rank=3,
+    rank=4,
     sin=_chain(sc.sin, sc.cos),
     cos=_chain(sc.cos, lambda x: -sc.sin(x)),
     tan=_chain(sc.tan, lambda x: 1 + sc.tan(x) ** 2),

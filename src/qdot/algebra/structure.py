@@ -57,7 +57,7 @@ def as_array(nested: Any, batch: tuple[int, ...] = ()) -> NDArray[Any]:
 
     Symbols give an array of objects, so that `M[0, 1]`, `M.T` and `M @ v` work for them too.
     """
-    nested = _plain(nested)
+    nested = entries_of(nested)
     leaves = list(scalars_in(nested))
     lanes = [x for x in leaves if isinstance(x, np.ndarray) and x.ndim > 0]
     shape = _shape(nested)
@@ -71,11 +71,11 @@ def as_array(nested: Any, batch: tuple[int, ...] = ()) -> NDArray[Any]:
     return packed.reshape(batch + shape)
 
 
-def _plain(value: Any) -> Any:
+def entries_of(value: Any) -> Any:
     """Spatial values replaced by their entries, nested as they are written down."""
     if hasattr(value, "entries"):
         value = value.entries()
-    return [_plain(x) for x in value] if isinstance(value, (list, tuple)) else value
+    return [entries_of(x) for x in value] if isinstance(value, (list, tuple)) else value
 
 
 def _shape(nested: Any) -> tuple[int, ...]:

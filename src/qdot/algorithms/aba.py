@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qdot.algebra import Scalar, Scalars, Vec3
 from qdot.algebra.linalg import ldlt, ldlt_solve
-from qdot.algorithms.kinematics import local_poses
+from qdot.algorithms.frames import Choice, body_frames
 from qdot.algorithms.passive import passive_forces
 from qdot.algorithms.rnea import Wrenches, external_forces
 from qdot.model.model import Model
@@ -12,23 +12,29 @@ from qdot.spatial import ArticulatedInertia, Basis, Force, Motion
 
 
 def forward_dynamics(
-    model: Model, q: Scalars, v: Scalars, tau: Scalars, *, wrenches: Wrenches | None = None
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    *,
+    wrenches: Wrenches | None = None,
+    frames: Choice = body_frames,
 ) -> list[Scalar]:
     """Joint accelerations a = M(q)⁻¹ (τ + passive(q, v) + Σ Jᵀ f - c(q, v) - g(q)), (nv,) [rad/s², m/s²]."""
-    X, V, A = local_poses(model, q), [Motion.zero()], [Motion(Vec3.zero(), -model.gravity)]
-    S, c, IA, pA = [Basis.motions()], [Motion.zero()], [ArticulatedInertia.zero()], [Force.zero()]
+    at = frames(model, q)
+    X, S, V, A = at.X, at.S, [Motion.zero()], [Motion(Vec3.zero(), -model.gravity)]
+    c, IA, pA = [Motion.zero()], [ArticulatedInertia.zero()], [Force.zero()]
     applied = external_forces(model, q, wrenches)
     for body in model.bodies:  # root to leaves: velocities, and what each body opposes alone
-        i, p, I = body.index, body.parent, body.inertia
+        i, p, I = body.index, body.parent, at.placed(body.index, body.inertia)
         qi, vi = q[body.qs], v[body.dofs]
-        S.append(body.joint.subspace(qi))
         VJ = S[i] @ vi
         V.append(X[i].inv() @ V[p] + VJ)
-        c.append(body.joint.bias(qi, vi) + V[i].cross(VJ))
+        c.append(at.placed(i, body.joint.bias(qi, vi)) + V[i].cross(VJ))
         IA.append(ArticulatedInertia.of(I))
         pA.append(V[i].cross(I @ V[i]))
         if i in applied:
-            pA[i] = pA[i] - applied[i]
+            pA[i] = pA[i] - at.placed(i, applied[i])
 
     force = [t + f for t, f in zip(tau, passive_forces(model, q, v), strict=True)]
     U, D, u = [Basis.forces()] * len(X), [ldlt([])] * len(X), [[0]] * len(X)

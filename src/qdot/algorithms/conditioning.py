@@ -10,6 +10,7 @@ import numpy as np
 from qdot.algebra import is_number, scalars_in
 from qdot.algorithms.configuration import retract
 from qdot.algorithms.crba import composite_inertias, mass_matrix
+from qdot.algorithms.frames import body_frames
 from qdot.model.model import Model
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _null_names(model: Model, q: list[float]) -> tuple[str, ...]:
 def _sizes(model: Model, q: list[float]) -> NDArray[np.float64]:
     """How large M's diagonal could be at each freedom, by the inertia that hangs on it, before anything cancels."""
     sizes = np.ones(model.nv)
-    Ic = composite_inertias(model, q)
+    Ic = composite_inertias(model, body_frames(model, q))
     for body in model.bodies:
         I = Ic[body.index]
         for k, s in enumerate(body.joint.subspace(q[body.qs])):

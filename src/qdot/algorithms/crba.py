@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from qdot.algebra import Scalars
 from qdot.algebra.linalg import Matrix
-from qdot.algorithms.kinematics import local_poses
+from qdot.algorithms.frames import Choice, Frames, body_frames
 from qdot.algorithms.passive import armature
 from qdot.model.model import Model
-from qdot.spatial import Basis, Inertia
+from qdot.spatial import Inertia
 
 
-def mass_matrix(model: Model, q: Scalars) -> Matrix:
+def mass_matrix(model: Model, q: Scalars, *, frames: Choice = body_frames) -> Matrix:
     """M(q), nv × nv, symmetric: M_ij = s_iᵀ I_j^c s_j for a joint j on the way from i to the leaves, else zero."""
-    X, Ic = local_poses(model, q), composite_inertias(model, q)
-    S = [Basis.motions(), *(body.joint.subspace(q[body.qs]) for body in model.bodies)]
+    at = frames(model, q)
+    X, S, Ic = at.X, at.S, composite_inertias(model, at)
     M: Matrix = [[0] * model.nv for _ in range(model.nv)]
     for body in reversed(model.bodies):  # leaves to root
         i = body.index
@@ -32,11 +32,11 @@ def mass_matrix(model: Model, q: Scalars) -> Matrix:
     return M
 
 
-def composite_inertias(model: Model, q: Scalars) -> list[Inertia]:
-    """I^c of each body with all that hangs on it, in its own coordinates; entry 0 is that of everything."""
-    X = local_poses(model, q)
-    Ic = [Inertia.zero(), *(body.inertia for body in model.bodies)]
+def composite_inertias(model: Model, at: Frames) -> list[Inertia]:
+    """I^c of each body with all that hangs on it; entry 0, the world's, stays empty."""
+    Ic = [Inertia.zero(), *(at.placed(body.index, body.inertia) for body in model.bodies)]
     for body in reversed(model.bodies):  # leaves to root
         i, p = body.index, body.parent
-        Ic[p] = Ic[p] + X[i] @ Ic[i]
+        if p:
+            Ic[p] = Ic[p] + at.X[i] @ Ic[i]
     return Ic

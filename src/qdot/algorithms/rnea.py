@@ -6,20 +6,27 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from qdot.algebra import Scalar, Scalars, Vec3
-from qdot.algorithms.kinematics import frame_pose, local_poses
+from qdot.algorithms.frames import Choice, body_frames
+from qdot.algorithms.kinematics import frame_pose
 from qdot.algorithms.passive import armature, passive_forces
 from qdot.model.model import Model
-from qdot.spatial import Basis, Force, Motion
+from qdot.spatial import Force, Motion
 
 Wrenches: TypeAlias = Mapping[str, Force]
 """External forces by frame: the moment about the frame's origin and the force, in world axes; τ_ext = Jᵀ f."""
 
 
 def inverse_dynamics(
-    model: Model, q: Scalars, v: Scalars, a: Scalars, *, wrenches: Wrenches | None = None
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    *,
+    wrenches: Wrenches | None = None,
+    frames: Choice = body_frames,
 ) -> list[Scalar]:
     """Joint forces τ = M(q) a + c(q, v) + g(q) - passive(q, v) - Σ Jᵀ f, (nv,) [N·m, N]."""
-    tau, _ = newton_euler(model, q, v, a, wrenches=wrenches)
+    tau, _ = newton_euler(model, q, v, a, wrenches=wrenches, frames=frames)
     drives = armature(model)
     passive = passive_forces(model, q, v)
     return [t + d * ai - p for t, d, ai, p in zip(tau, drives, a, passive, strict=True)]
@@ -44,25 +51,26 @@ def newton_euler(
     *,
     gravity: Vec3 | None = None,
     wrenches: Wrenches | None = None,
+    frames: Choice = body_frames,
 ) -> tuple[list[Scalar], list[Force]]:
     """(τ of the bodies alone, wrench transmitted at each joint); entry 0 of the wrenches is what the world holds.
 
     Gravity is a fictitious acceleration of the world, A_0 = -g; the model's, unless another is given.
     """
     g = model.gravity if gravity is None else gravity
-    X, V, A, F = local_poses(model, q), [Motion.zero()], [Motion(Vec3.zero(), -g)], [Force.zero()]
-    S = [Basis.motions()]
+    at = frames(model, q)
+    X, S = at.X, at.S
+    V, A, F = [Motion.zero()], [Motion(Vec3.zero(), -g)], [Force.zero()]
     applied = external_forces(model, q, wrenches)
     for body in model.bodies:  # root to leaves
-        i, p, I = body.index, body.parent, body.inertia
+        i, p, I = body.index, body.parent, at.placed(body.index, body.inertia)
         qi, vi, ai = q[body.qs], v[body.dofs], a[body.dofs]
-        S.append(body.joint.subspace(qi))
         VJ = S[i] @ vi
         V.append(X[i].inv() @ V[p] + VJ)
-        A.append(X[i].inv() @ A[p] + S[i] @ ai + body.joint.bias(qi, vi) + V[i].cross(VJ))
+        A.append(X[i].inv() @ A[p] + S[i] @ ai + at.placed(i, body.joint.bias(qi, vi)) + V[i].cross(VJ))
         F.append(I @ A[i] + V[i].cross(I @ V[i]))
         if i in applied:
-            F[i] = F[i] - applied[i]
+            F[i] = F[i] - at.placed(i, applied[i])
     tau: list[Scalar] = [0] * model.nv
     for body in reversed(model.bodies):  # leaves to root
         i, p = body.index, body.parent

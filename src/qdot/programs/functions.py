@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from qdot.algorithms import (
     configuration,
     coriolis,
     crba,
+    derivatives,
+    inverse_mass,
+    kinematic_derivatives,
     lagrangian,
     passive,
     rnea,
@@ -46,11 +49,9 @@ from qdot.model.model import Model, require_model
 from qdot.model.vectors import CONFIGURATIONS, NEAR_CONFIGURATIONS, VELOCITIES, scalars_of
 from qdot.spatial import Force
 
-if TYPE_CHECKING:
-    pass
-
 P = ParamSpec("P")
 R = TypeVar("R")
+
 
 VECTORS = frozenset(CONFIGURATIONS + NEAR_CONFIGURATIONS + VELOCITIES)
 
@@ -79,7 +80,11 @@ def function(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | N
                 batch.update({len(x): "wrenches" for x in lanes if len(x) not in batch})
         rows = _agreed(batch)
         result = packed(text(*bound.args, **bound.kwargs), rows)
-        return result if shape is None else result.reshape(rows + shape(model))
+        if shape is None:
+            return result
+        if isinstance(result, tuple):
+            return tuple(x.reshape(rows + shape(model)) for x in result)
+        return result.reshape(rows + shape(model))
 
     return call
 
@@ -88,6 +93,8 @@ def packed(result: Any, batch: tuple[int, ...]) -> Any:
     """Lists of scalars as arrays, batch first; dicts entry by entry; spatial values and scalars as lanes."""
     if isinstance(result, dict):
         return {key: packed(value, batch) for key, value in result.items()}
+    if isinstance(result, tuple):
+        return tuple(packed(value, batch) for value in result)
     if isinstance(result, list):
         return as_array(result, batch)
     if isinstance(result, motion.Kinematics) or not batch:
@@ -145,10 +152,11 @@ def _refusing_singular(call: Callable[P, Any]) -> Callable[P, Any]:
                 result = call(*args, **kwargs)
         except ZeroDivisionError:
             raise _singular(model, conditioning.null_motions(model, np.atleast_2d(bound["q"]))) from None
-        if result.dtype != object and not np.all(np.abs(result) < BEYOND_REASON):
-            names = conditioning.null_motions(model, np.atleast_2d(bound["q"]))
-            if names or not np.all(np.isfinite(result)):
-                raise _singular(model, names)
+        for entries in result if isinstance(result, tuple) else (result,):
+            if entries.dtype != object and not np.all(np.abs(entries) < BEYOND_REASON):
+                names = conditioning.null_motions(model, np.atleast_2d(bound["q"]))
+                if names or not np.all(np.isfinite(entries)):
+                    raise _singular(model, names)
         return result
 
     return checked
@@ -185,6 +193,14 @@ coriolis_matrix = function(coriolis.coriolis_matrix, lambda m: (m.nv, m.nv))
 christoffel_symbols = function(lagrangian.christoffel_symbols, lambda m: (m.nv, m.nv, m.nv))
 regressor = function(regressors.regressor, lambda m: (m.nv, 10 * len(m.bodies)))
 inertial_parameters = function(regressors.inertial_parameters)
+
+inverse_dynamics_derivatives = function(derivatives.inverse_dynamics_derivatives, lambda m: (m.nv, m.nv))
+forward_dynamics_derivatives = _refusing_singular(
+    function(derivatives.forward_dynamics_derivatives, lambda m: (m.nv, m.nv))
+)
+inverse_mass_matrix = _refusing_singular(function(inverse_mass.inverse_mass_matrix, lambda m: (m.nv, m.nv)))
+frame_velocity_derivatives = function(kinematic_derivatives.frame_velocity_derivatives)
+frame_acceleration_derivatives = function(kinematic_derivatives.frame_acceleration_derivatives)
 
 kinetic_energy = function(energies.kinetic_energy)
 potential_energy = function(energies.potential_energy)

@@ -1,0 +1,361 @@
+"""A program as one C99 file that needs nothing but <math.h>: one function, which evaluates one row.
+
+It allocates nothing and keeps no state. Each value of the program is one constant of the function, in the program's
+order; truths are ints, loops are for loops over variables, regions are ifs. All outputs are written last, so they may
+overlap inputs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from qdot.compiler.ops import OPS
+from qdot.compiler.program import Block, Instruction, Port, Program
+
+TYPES = {"float64": "double", "float32": "float"}
+CONTROL = ("for", "while", "when")
+
+HELPERS = {
+    "min": "{T} {name}_min({T} x, {T} y) {{ return (x < y || isnan(x)) ? x : y; }}",
+    "max": "{T} {name}_max({T} x, {T} y) {{ return (x > y || isnan(x)) ? x : y; }}",
+    "sign": "{T} {name}_sign({T} x) {{ return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }}",
+}
+"""Operations that C has no expression for: these keep NaN, as NumPy's do; fmin and fmax lose it."""
+
+_WORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    alignas alignof asm atomic bool catch class complex constexpr delete explicit export false friend imaginary
+    linux mutable namespace new noreturn nullptr operator private protected public template this throw true try
+    typename typeof unix using virtual wchar_t
+    main abort abs calloc div exit free index labs malloc memcpy memset printf putchar puts realloc strlen
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor
+    fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint
+    lround modf nan nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalb scalbln scalbn
+    significand signgam sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn drem finite fpclassify isfinite
+    isgreater isinf isless isnan isnormal isunordered signbit double_t float_t INFINITY NAN HUGE HUGE_VAL HUGE_VALF
+    HUGE_VALL MATH_ERRNO MATH_ERREXCEPT
+"""
+RESERVED = frozenset(_WORDS.split())
+"""Words that no identifier may be: of C, of C++ (the header is for both), and of the library."""
+
+OWN = re.compile(r"[intv]\d+")
+"""Names of counters, new values of loops, and values."""
+
+
+def source(program: Program, *, dtype: str = "float64", name: str | None = None) -> str:
+    """The C file. `name` is the function's, made of the program's where none is given."""
+    names = _Names(program, dtype, name)
+    writer = _Writer(program, names)
+    body = writer.function()
+    helpers = [
+        f"static {HELPERS[op].format(T=names.type, name=names.function)}" for op in HELPERS if op in writer.helpers
+    ]
+    parts = [
+        _comment(program, names),
+        "#include <math.h>",
+        "",
+        *(line for helper in helpers for line in (helper, "")),
+        f"{names.prototype()};",
+        "",
+        names.prototype(),
+        *body,
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def header(program: Program, *, dtype: str = "float64", name: str | None = None) -> str:
+    """The matching header file."""
+    names = _Names(program, dtype, name)
+    guard = f"{names.function.upper()}_H"
+    parts = [
+        _comment(program, names),
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        f"{names.prototype()};",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        "#endif",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+class _Names:
+    """The identifiers of a program in C: its function, and a pointer for each port."""
+
+    def __init__(self, program: Program, dtype: str, name: str | None) -> None:
+        if dtype not in TYPES:
+            raise ValueError(f"C code is written for {' or '.join(TYPES)}, not {dtype!r}")
+        if name is not None and identifier(name) != name:
+            raise ValueError(f"{name!r} is no name for a C function; {identifier(name)!r} would be one")
+        self.type = TYPES[dtype]
+        self.function = name or identifier(program.name)
+        taken = {self.function, *(f"{self.function}_{op}" for op in HELPERS)}
+        self.inputs = [_unique(p.name, taken, "in") for p in program.inputs]
+        self.outputs = [_unique(p.name, taken, "out") for p in program.outputs]
+
+    def prototype(self) -> str:
+        parameters = [f"const {self.type} *{x}" for x in self.inputs] + [f"{self.type} *{x}" for x in self.outputs]
+        return f"void {self.function}({', '.join(parameters) or 'void'})"
+
+
+def identifier(name: str) -> str:
+    """A valid C identifier like this name: Greek letters are spelled out, other signs become underscores."""
+    called = (unicodedata.name(letter, "") if not letter.isascii() else "" for letter in name)
+    letters = (c.split()[-1].lower() if c.startswith("GREEK") else x for x, c in zip(name, called, strict=True))
+    spelled = re.sub(r"\W+", "_", "".join(letters), flags=re.ASCII)
+    if not spelled or not spelled[0].isalpha():
+        spelled = f"x{spelled}"  # a leading underscore is the compiler's
+    clashes = spelled in RESERVED or spelled.removesuffix("f") in RESERVED or spelled.removesuffix("l") in RESERVED
+    if clashes or OWN.fullmatch(spelled) or spelled.startswith(("M_", "FP_")):
+        spelled += "_"
+    return spelled
+
+
+def _unique(name: str, taken: set[str], role: str) -> str:
+    found = identifier(name)
+    if found in taken:
+        found = f"{found}_{role}"
+    stem, k = found, 2
+    while found in taken:
+        found, k = f"{stem}_{k}", k + 1
+    taken.add(found)
+    return found
+
+
+class _Writer:
+    """Writes the body; `spelled` is how each value is written where it is used."""
+
+    def __init__(self, program: Program, names: _Names) -> None:
+        self.program = program
+        self.names = names
+        self.spelled: dict[int, str] = {}
+        self.helpers: set[str] = set()
+        self.used = _used(program.body)
+        self.loops = 0
+
+    def function(self) -> list[str]:
+        code = list(self.block(self.program.body, "    "))
+        read = {step.extra[0] for step in _steps(self.program.body) if step.op == "input"}
+        lines = [
+            f"    (void){x};"
+            for x, port in zip(self.names.inputs, self.program.inputs, strict=True)
+            if port.name not in read
+        ]
+        lines += [
+            f"    (void){x};" for x, p in zip(self.names.outputs, self.program.outputs, strict=True) if p.size == 0
+        ]
+        lines += code
+        results = iter(self.program.body.results)
+        for target, port in zip(self.names.outputs, self.program.outputs, strict=True):
+            lines += [f"    {target}[{place}] = {self.spelled[next(results)]};" for place in range(port.size)]
+        return ["{", *lines, "}"]
+
+    def block(self, block: Block, indent: str) -> Iterator[str]:
+        for step in block.code:
+            if step.op in CONTROL:
+                yield from getattr(self, f"_{step.op}")(step, indent)
+            elif step.op != "item":
+                yield from self._value(step, indent)
+
+    def _value(self, step: Instruction, indent: str) -> Iterator[str]:
+        number, kind, text, note = step.results[0], self.names.type, "", ""
+        if step.op == "truth":
+            self.spelled[number] = "1" if step.extra else "0"
+            return
+        if step.op == "constant":
+            text = self._literal(step.extra)
+            if not text.startswith(("0x", "-0x")):
+                self.spelled[number] = f"({text})" if text.startswith("-") else text
+                return
+            note = f"  /* {self._rounded(step.extra)} */"
+        elif step.op == "input":
+            name, place = step.extra
+            port = next(k for k, p in enumerate(self.program.inputs) if p.name == name)
+            text = f"{self.names.inputs[port]}[{place}]"
+        else:
+            kind = "int" if OPS[step.op].returns_truth else kind
+            text = self._operation(step)
+        self.spelled[number] = f"v{number}"
+        yield f"{indent}const {kind} v{number} = {text};{note}"
+        if number not in self.used:
+            yield f"{indent}(void)v{number};"
+
+    def _operation(self, step: Instruction) -> str:
+        args = [self.spelled[a] for a in step.args]
+        if step.op in HELPERS:
+            self.helpers.add(step.op)
+            return f"{self.names.function}_{step.op}({', '.join(args)})"
+        text = OPS[step.op].c.format(*args)
+        if text.startswith("("):
+            return text[1:-1]
+        return text if self.names.type == "double" else text.replace("(", "f(", 1)
+
+    def _rounded(self, value: float) -> Any:
+        return value if self.names.type == "double" else np.float32(value).item()
+
+    def _literal(self, value: float) -> str:
+        """The number without loss: short decimals as they are, anything else in hexadecimal."""
+        with np.errstate(over="ignore"):
+            x = float(self._rounded(value))
+        suffix = "" if self.names.type == "double" else "f"
+        if x != x:
+            return "NAN"
+        if x in (np.inf, -np.inf):
+            return "INFINITY" if x > 0 else "-INFINITY"
+        if abs(x) < 2**20 and (16.0 * x).is_integer():  # a fraction of sixteenths is exact in decimal
+            return f"{x!r}{suffix}"
+        return f"{x.hex()}{suffix}"
+
+    # -- loops and regions ---------------------------------------------------------------------------------------------
+
+    def _variables(self, step: Instruction, initial: Sequence[int], indent: str) -> Iterator[str]:
+        for r, x in zip(step.results, initial, strict=True):
+            yield f"{indent}{self.names.type} v{r} = {self.spelled[x]};"
+            self.spelled[r] = f"v{r}"
+
+    def _unread(self, step: Instruction, indent: str) -> Iterator[str]:
+        yield from (f"{indent}(void)v{r};" for r in step.results if r not in self.used)
+
+    def _assigned(self, step: Instruction, values: Sequence[int], indent: str) -> Iterator[str]:
+        """All variables at once: one that another one needs is kept aside first."""
+        pairs = [(f"v{r}", self.spelled[x]) for r, x in zip(step.results, values, strict=True)]
+        pairs = [(target, x) for target, x in pairs if target != x]
+        targets = {target for target, _ in pairs}
+        aside = {x: f"n{x[1:]}" for _, x in pairs if x in targets}
+        yield from (f"{indent}const {self.names.type} {new} = {old};" for old, new in aside.items())
+        yield from (f"{indent}{target} = {aside.get(x, x)};" for target, x in pairs)
+
+    def _counting(self, limit: int, indent: str) -> tuple[str, str]:
+        self.loops += 1
+        i = f"i{self.loops}"
+        return i, f"{indent}for (long {i} = 0; {i} < {limit}; ++{i}) {{"
+
+    def _for(self, step: Instruction, indent: str) -> Iterator[str]:
+        count, block = step.extra
+        inner = f"{indent}    "
+        yield from self._variables(step, step.args, indent)
+        i, head = self._counting(count, indent)
+        yield head
+        turn = block.parameters[0]
+        self.spelled[turn] = f"v{turn}"
+        if turn in self.used:
+            yield f"{inner}const {self.names.type} v{turn} = ({self.names.type}){i};"
+        self.spelled.update((p, f"v{r}") for p, r in zip(block.parameters[1:], step.results, strict=True))
+        yield from self.block(block, inner)
+        yield from self._assigned(step, block.results, inner)
+        yield f"{indent}}}"
+        yield from self._unread(step, indent)
+
+    def _while(self, step: Instruction, indent: str) -> Iterator[str]:
+        limit, block = step.extra
+        inner = f"{indent}    "
+        yield from self._variables(step, step.args, indent)
+        yield self._counting(limit, indent)[1]
+        self.spelled.update((p, f"v{r}") for p, r in zip(block.parameters, step.results, strict=True))
+        yield from self.block(block, inner)
+        yield f"{inner}if (!{self.spelled[block.results[0]]}) {{"
+        yield f"{inner}    break;"
+        yield f"{inner}}}"
+        yield from self._assigned(step, block.results[1:], inner)
+        yield f"{indent}}}"
+        yield from self._unread(step, indent)
+
+    def _when(self, step: Instruction, indent: str) -> Iterator[str]:
+        given, block = step.extra
+        inner = f"{indent}    "
+        condition, *rest = step.args
+        yield from self._variables(step, rest[given:], indent)
+        yield f"{indent}if ({self.spelled[condition]}) {{"
+        self.spelled.update((p, self.spelled[x]) for p, x in zip(block.parameters, rest, strict=False))
+        yield from self.block(block, inner)
+        yield from self._assigned(step, block.results, inner)
+        yield f"{indent}}}"
+        yield from self._unread(step, indent)
+
+
+def _steps(block: Block) -> Iterator[Instruction]:
+    for step in block.code:
+        yield step
+        if step.op in CONTROL:
+            yield from _steps(step.extra[1])
+
+
+def _used(block: Block) -> set[int]:
+    """Values that the C text reads; what a region is given it reads only if its body does."""
+    found = set(block.results)
+    given: list[tuple[int, int]] = []
+    for step in _steps(block):
+        if step.op == "when":
+            number, inner = step.extra
+            given += zip(inner.parameters, step.args[1:], strict=False)
+            found.update(step.args[:1], step.args[1 + number :], inner.results)
+        elif step.op != "item":
+            found.update(step.args, step.extra[1].results if step.op in CONTROL else ())
+    found.update(x for p, x in reversed(given) if p in found)  # inner regions first
+    return found
+
+
+# -- the comment -------------------------------------------------------------------------------------------------------
+
+
+def _comment(program: Program, names: _Names) -> str:
+    name = _harmless(program.name)
+    ports = [*zip(names.inputs, program.inputs, strict=True), *zip(names.outputs, program.outputs, strict=True)]
+    width = max((len(x) for x, _ in ports), default=0)
+    takes = ", ".join(p.name for p in program.inputs) or "nothing"
+    gives = ", ".join(p.name for p in program.outputs) or "nothing"
+    lines = [
+        f"{names.function}: {_harmless(gives)} of {_harmless(takes)}, by the program {name}.",
+        f"It computes one row: {program.operations()} operations, no memory allocated, no state kept.",
+        "",
+        f"Arrays of {names.type}, row by row (the last index runs fastest), without gaps:",
+        "",
+    ]
+    for k, (pointer, port) in enumerate(ports):
+        role = "input " if k < len(program.inputs) else "output"
+        lines.append(f"    {pointer:{width}}  {role}  {_layout(pointer, port)}")
+    declared = ", ".join(f"{x}[{max(1, p.size)}]" for x, p in ports)
+    lines += [
+        "",
+        "Units are those of the program that it was made from; the code knows none.",
+        "An output may lie over an input: all inputs are read before an output is written.",
+        "",
+        "Call it as",
+        "",
+        *([f"    {names.type} {declared};"] if declared else []),
+        f"    {names.function}({', '.join(x for x, _ in ports)});",
+        "",
+        f"Generated by qdot from program {program.hash}; do not edit.",
+    ]
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+
+
+def _layout(pointer: str, port: Port) -> str:
+    called = "" if port.name == pointer else f"{_harmless(port.name)}: "
+    if not port.shape:
+        return f"{called}one number"
+    letters = [f"i{k}" for k in range(len(port.shape))] if len(port.shape) > 3 else ["i", "j", "k"][: len(port.shape)]
+    place = letters[0]
+    for n, letter in zip(port.shape[1:], letters[1:], strict=True):
+        place = f"({place})*{n} + {letter}" if " " in place else f"{place}*{n} + {letter}"
+    shape = f"({', '.join(map(str, port.shape))}{',' if len(port.shape) == 1 else ''})"
+    return f"{called}shape {shape}, entry ({', '.join(letters)}) is {pointer}[{place}]"
+
+
+def _harmless(name: str) -> str:
+    """A name that may stand in a comment."""
+    return re.sub(r"[^\w ,.()\[\]+-]", "_", name)

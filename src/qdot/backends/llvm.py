@@ -1,0 +1,88 @@
+"""LLVM through llvmlite: programs become machine code for the processor at hand, with no compiler installed."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+from qdot.backends.llvm_math import Vectors
+from qdot.backends.llvm_text import assembly
+from qdot.compiler.program import Program
+
+VERSION = 2
+"""Of the code this backend writes: part of the key of cached objects."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """The processor: what code for it may use, and how wide its vectors are."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+
+    def vectors(self, dtype: str) -> Vectors:
+        return Vectors(dtype, self.vector_bytes // {"float64": 8, "float32": 4}[dtype])
+
+
+@cache
+def host() -> Host:
+    binding = _binding()
+    features = binding.get_host_cpu_features()
+    widths = (("avx512f", 64), ("avx2", 32), ("avx", 32), ("sse2", 16), ("neon", 16))
+    vector_bytes = next((size for name, size in widths if features.get(name)), 16)
+    flat = features.flatten()
+    return Host(binding.get_default_triple(), binding.get_host_cpu_name(), flat, vector_bytes)
+
+
+def compiled_object(program: Program, vectors: Vectors) -> bytes:
+    """The object file of a program's kernel."""
+    binding = _binding()
+    module = binding.parse_assembly(assembly(program, vectors))
+    module.verify()
+    return bytes(_machine().emit_object(module))
+
+
+def digest(parts: tuple[object, ...]) -> str:
+    """A short key for everything that machine code depends on."""
+    return blake2b(repr(parts).encode(), digest_size=12).hexdigest()
+
+
+class Kernel:
+    """Loaded machine code: `call(ports, tiles, begin, end)` runs rows begin to end; Python's lock is not held."""
+
+    def __init__(self, code: bytes) -> None:
+        binding = _binding()
+        backing = binding.parse_assembly("")
+        self._engine = binding.create_mcjit_compiler(backing, _machine_for_engine())
+        self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        address = self._engine.get_function_address("kernel")
+        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
+
+
+@cache
+def _binding() -> Any:
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+def _machine_for_engine() -> Any:
+    binding = _binding()
+    h = host()
+    target = binding.Target.from_triple(h.triple)
+    return target.create_target_machine(
+        cpu=h.cpu, features=h.features, opt=2, reloc="pic", codemodel="jitdefault", jit=True
+    )
+
+
+@cache
+def _machine() -> Any:
+    return _machine_for_engine()

@@ -1,0 +1,300 @@
+"""A program: named inputs and outputs with shapes, and straight-line code with structured loops and regions.
+
+Values are numbered; an instruction defines one or more and uses earlier ones. A block has parameters, code and
+results; `for`, `while` and `when` hold a block. `lower` makes a program of a graph: it keeps what the outputs need
+(dead code falls away, equal things are one node already) and orders it so that few values are alive at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from math import prod
+from typing import Any
+
+from qdot.compiler.expr import Expr
+from qdot.compiler.graph import Graph
+from qdot.compiler.ops import OPS
+
+VERSION = 1
+"""Of the meaning of programs: part of their hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output: its name and the shape of one row; () is a single number."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """results = op(args); `extra` is a constant's value, an input's (name, place), or a loop's (number, Block)."""
+
+    op: str
+    args: tuple[int, ...]
+    results: tuple[int, ...]
+    extra: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Code with parameters and results, all by value number."""
+
+    parameters: tuple[int, ...]
+    code: tuple[Instruction, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs and outputs in order; the results of the body are the entries of the outputs, end to end, row-major."""
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    body: Block
+
+    @cached_property
+    def hash(self) -> str:
+        """The same for programs that compute the same way."""
+        return blake2b(self.serialized().encode(), digest_size=16).hexdigest()
+
+    def operations(self) -> int:
+        """How many arithmetic operations one evaluation takes: a counted loop all its turns, any other block once."""
+        return _operations(self.body)
+
+    def serialized(self) -> str:
+        """The program as JSON; `parsed` reads it."""
+        ports = [[[p.name, list(p.shape)] for p in ports] for ports in (self.inputs, self.outputs)]
+        return json.dumps([VERSION, self.name, *ports, _packed(self.body)], separators=(",", ":"))
+
+    @staticmethod
+    def parsed(text: str) -> Program:
+        version, name, inputs, outputs, body = json.loads(text)
+        if version != VERSION:
+            raise ValueError(f"a program of version {version} cannot be read by version {VERSION}; compile it again")
+        ports = [tuple(Port(n, tuple(shape)) for n, shape in rows) for rows in (inputs, outputs)]
+        program = Program(name, ports[0], ports[1], _unpacked(body))
+        verify(program)
+        return program
+
+    def __str__(self) -> str:
+        takes = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
+        gives = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
+        return "\n".join([f"{self.name}({takes}) -> ({gives})", *_lines(self.body, "  ")])
+
+
+def lower(name: str, graph: Graph, inputs: Sequence[Port], outputs: Mapping[Port, Sequence[Expr | float]]) -> Program:
+    """The program that computes these expressions."""
+    results = [graph.require(x) for entries in outputs.values() for x in entries]
+    for port, entries in outputs.items():
+        if len(entries) != port.size:
+            raise ValueError(f"output {port.name!r} of {name!r} has shape {port.shape} but {len(entries)} entries")
+    body = _Lowering(graph).block(0, (), tuple(results), {})
+    program = Program(name, tuple(inputs), tuple(outputs), body)
+    verify(program)
+    return program
+
+
+class _Lowering:
+    """Orders the nodes of a graph into blocks."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.needs = _register_needs(graph)
+        self.count = 0
+
+    def block(self, scope: int, parameters: tuple[int, ...], results: tuple[int, ...], outer: dict[int, int]) -> Block:
+        values = dict(outer)
+        own = tuple(self._new(values, p) for p in parameters)
+        code: list[Instruction] = []
+        for node in self._ordered(scope, results, values):
+            code.append(self._instruction(node, values))
+        return Block(own, tuple(code), tuple(values[r] for r in results))
+
+    def _new(self, values: dict[int, int], node: int) -> int:
+        values[node] = self.count
+        self.count += 1
+        return values[node]
+
+    def _ordered(self, scope: int, results: tuple[int, ...], known: Mapping[int, int]) -> Iterator[int]:
+        """Operands before users; of two operands the one that needs more registers first (Sethi, Ullman 1970)."""
+        args, needs = self.graph.args, self.needs
+        done = set(known)
+        for root in results:
+            stack = [(root, False)]
+            while stack:
+                node, ready = stack.pop()
+                if node in done:
+                    continue
+                if ready:
+                    done.add(node)
+                    yield node
+                else:
+                    stack.append((node, True))
+                    stack.extend((a, False) for a in sorted(args[node], key=needs.__getitem__) if a not in done)
+
+    def _instruction(self, node: int, values: dict[int, int]) -> Instruction:
+        graph = self.graph
+        op, extra = graph.ops[node], graph.extras[node]
+        args = tuple(values[a] for a in graph.args[node])
+        if op == "parameter":
+            raise ValueError("a value of a loop's body was used outside of it; return it from the body instead")
+        if op in ("for", "while", "when"):
+            number, operands, scope, parameters, results = extra
+            block = self.block(scope, parameters, results, values)
+            carried = len(results) - (op == "while")
+            first = self.count
+            self.count += carried
+            values[node] = first  # its items are first, first + 1, …
+            return Instruction(op, args[:operands], tuple(range(first, first + carried)), (number, block))
+        if op == "item":
+            values[node] = args[0] + extra
+            return Instruction("item", (values[node],), ())
+        if op in ("constant", "truth"):
+            extra = graph.constants[node]
+        return Instruction(op, args, (self._new(values, node),), extra)
+
+
+def _register_needs(graph: Graph) -> list[int]:
+    needs: list[int] = []
+    for op, args in zip(graph.ops, graph.args, strict=True):
+        if not args:
+            needs.append(0 if op == "constant" else 1)
+            continue
+        ranked = sorted((needs[a] for a in args), reverse=True)
+        needs.append(max(1, *(n + k for k, n in enumerate(ranked))))
+    return needs
+
+
+def verify(program: Program) -> None:
+    """Raise where a program is not well formed: a value used before it is defined, a wrong arity, truths as numbers."""
+    sizes = {p.name: p.size for p in program.inputs}
+    if any(_verify_block(program.body, {}, sizes, program.name)):
+        raise ValueError(f"program {program.name!r} has an output that is a truth, not a number; use select")
+    expected = sum(p.size for p in program.outputs)
+    if len(program.body.results) != expected:
+        raise ValueError(
+            f"program {program.name!r} has {len(program.body.results)} results for {expected} output entries"
+        )
+
+
+def _verify_block(block: Block, outer: dict[int, bool], sizes: Mapping[str, int], name: str) -> list[bool]:
+    """Check a block; tells which of its results are truths."""
+    kinds = outer | dict.fromkeys(block.parameters, False)
+    for step in block.code:
+        missing = [a for a in step.args if a not in kinds]
+        if missing:
+            raise ValueError(f"program {name!r}: {step.op} uses value {missing[0]} before it is defined")
+        twice = [r for r in step.results if r in kinds]
+        if twice:
+            raise ValueError(f"program {name!r}: value {twice[0]} is defined twice")
+        kinds.update(dict.fromkeys(step.results, _checked(step, kinds, sizes, name)))
+    for r in block.results:
+        if r not in kinds:
+            raise ValueError(f"program {name!r}: result {r} is not defined")
+    return [kinds[r] for r in block.results]
+
+
+def _checked(step: Instruction, kinds: dict[int, bool], sizes: Mapping[str, int], name: str) -> bool:
+    """Whether the instruction gives a truth; raises where it is wrong."""
+    if step.op in ("for", "while", "when"):
+        _verify_control(step, kinds, sizes, name)
+        return False
+    if step.op == "input":
+        port, place = step.extra
+        if port not in sizes or not 0 <= place < sizes[port]:
+            raise ValueError(f"program {name!r}: there is no input {port}[{place}]")
+        return False
+    if step.op in ("constant", "truth", "item"):
+        return step.op == "truth"
+    row = OPS.get(step.op)
+    if row is None:
+        raise ValueError(f"program {name!r}: the operation {step.op!r} is unknown")
+    if len(step.args) != row.arity:
+        raise ValueError(f"program {name!r}: {step.op} takes {row.arity} operands, not {len(step.args)}")
+    wants_truth = step.op in ("and", "or", "not")
+    for place, a in enumerate(step.args):
+        if kinds[a] != (wants_truth or (step.op == "select" and place == 0)):
+            raise ValueError(f"program {name!r}: operand {place} of {step.op} is of the wrong kind (number or truth)")
+    return row.returns_truth
+
+
+def _verify_control(step: Instruction, kinds: dict[int, bool], sizes: Mapping[str, int], name: str) -> None:
+    """A loop or region: its operands, its block, and that they fit each other."""
+    number, block = step.extra
+    truths = _verify_block(block, kinds, sizes, name)
+    carried = len(step.results)
+    conditions = [kinds[a] for a in step.args[:1]] if step.op == "when" else truths[:1] if step.op == "while" else []
+    numbers = [kinds[a] for a in step.args[step.op == "when" :]] + truths[step.op == "while" :]
+    expected = {"for": (carried, 1 + carried), "while": (carried, carried), "when": (1 + number + carried, number)}
+    if (len(step.args), len(block.parameters)) != expected[step.op] or len(truths) != carried + (step.op == "while"):
+        raise ValueError(f"program {name!r}: the values of a {step.op!r} do not fit its {carried} results")
+    if number < 0 or any(numbers) or not all(conditions):
+        raise ValueError(f"program {name!r}: a {step.op!r} has a value of the wrong kind (number or truth) or count")
+
+
+def _operations(block: Block) -> int:
+    total = 0
+    for step in block.code:
+        if step.op in ("for", "while", "when"):
+            number, inner = step.extra
+            total += _operations(inner) * (number if step.op == "for" else 1)
+        elif step.op in OPS:
+            total += 1
+    return total
+
+
+def _packed(block: Block) -> list[Any]:
+    code = []
+    for step in block.code:
+        extra = step.extra
+        if step.op in ("for", "while", "when"):
+            extra = [extra[0], _packed(extra[1])]
+        elif step.op == "constant":
+            extra = float(extra).hex()
+        code.append([step.op, list(step.args), list(step.results), extra])
+    return [list(block.parameters), code, list(block.results)]
+
+
+def _unpacked(rows: list[Any]) -> Block:
+    parameters, code, results = rows
+    steps = []
+    for op, args, defined, extra in code:
+        if op in ("for", "while", "when"):
+            extra = (extra[0], _unpacked(extra[1]))
+        elif op == "constant":
+            extra = float.fromhex(extra)
+        elif op == "input":
+            extra = tuple(extra)
+        steps.append(Instruction(op, tuple(args), tuple(defined), extra))
+    return Block(tuple(parameters), tuple(steps), tuple(results))
+
+
+def _lines(block: Block, indent: str) -> Iterator[str]:
+    for step in block.code:
+        if step.op == "item":
+            continue
+        defined = ", ".join(f"%{r}" for r in step.results)
+        args = " ".join(f"%{a}" for a in step.args)
+        if step.op in ("for", "while", "when"):
+            number, inner = step.extra
+            with_ = " ".join(f"%{p}" for p in inner.parameters)
+            yield f"{indent}{defined} = {step.op} {number} {args} with {with_}"
+            yield from _lines(inner, indent + "  ")
+        elif step.op == "input":
+            yield f"{indent}{defined} = {step.extra[0]}[{step.extra[1]}]"
+        elif step.op in ("constant", "truth"):
+            yield f"{indent}{defined} = {step.extra!r}"
+        else:
+            yield f"{indent}{defined} = {step.op} {args}"
+    yield f"{indent}return {' '.join(f'%{r}' for r in block.results)}"

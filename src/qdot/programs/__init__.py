@@ -1,0 +1,1 @@
+"""Where mechanics meets the compiler: the public functions, and `compile`."""

@@ -1,0 +1,48 @@
+"""Traced expressions as scalars: importing this module makes them known, so that every text can be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from qdot.algebra import Functions, Scalar, register
+from qdot.compiler.expr import Expr
+
+
+def _unary(op: str) -> Callable[[Scalar], Scalar]:
+    return lambda x: x.unary(op)
+
+
+def _binary(op: str) -> Callable[[Scalar, Scalar], Scalar]:
+    def apply(x: Scalar, y: Scalar) -> Scalar:
+        graph = x.graph if isinstance(x, Expr) else y.graph
+        return graph.expr(graph.apply(op, graph.require(x), graph.require(y)))
+
+    return apply
+
+
+def _where(condition: Any, x: Scalar, y: Scalar) -> Scalar:
+    return condition.select(x, y) if isinstance(condition, Expr) else x if condition else y
+
+
+EXPRESSION = Functions(
+    name="traced expression",
+    rank=3,
+    sin=_unary("sin"),
+    cos=_unary("cos"),
+    tan=_unary("tan"),
+    asin=_unary("asin"),
+    acos=_unary("acos"),
+    atan2=_binary("atan2"),
+    exp=_unary("exp"),
+    log=_unary("log"),
+    sqrt=_unary("sqrt"),
+    absolute=_unary("abs"),
+    sign=_unary("sign"),
+    floor=_unary("floor"),
+    minimum=_binary("min"),
+    maximum=_binary("max"),
+    where=_where,
+)
+
+register(Expr, EXPRESSION)
