@@ -13,7 +13,7 @@ unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format clean
+.PHONY: help demo test bench lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,9 @@ test: $(VENV)/.test ## all checks: ruff, mypy, import-linter, pytest with covera
 	@echo '== mypy' && $(BIN)/python -m mypy
 	@echo '== lint-imports' && $(BIN)/lint-imports
 	@echo '== pytest' && $(BIN)/python -m pytest --cov --cov-report=term
+
+bench: $(VENV)/.bench ## qdot beside Pinocchio in C++ (the first run builds it: minutes), ratios as docs/performance.md has them
+	@$(BIN)/python benchmarks/dynamics.py
 
 lint: $(VENV)/.test ## the checks that run no code: ruff, mypy, import-linter
 	@echo '== ruff check' && $(BIN)/ruff check .
@@ -81,3 +84,8 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 	@echo '== install qdot[test]'
 	@$(PIP) install -e '.[test]'
 	@touch $(VENV)/.demo $@
+
+$(VENV)/.bench: $(VENV)/.test
+	@echo '== install qdot[bench]'
+	@$(PIP) install -e '.[bench]'
+	@touch $@
