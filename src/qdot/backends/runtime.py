@@ -40,8 +40,8 @@ class Loaded:
             row = self._rows.row
         except AttributeError:
             row = self._rows.row = _Row(self.program, self.dtype, self._tiles())
-        for place, value in zip(row.inputs, values, strict=True):
-            place[...] = value
+        for k, place in enumerate(row.inputs):
+            place[...] = values[k]
         self._kernel.call(row.address, row.tiles_address, 0, 1)
         return [place.copy() for place in row.outputs]
 

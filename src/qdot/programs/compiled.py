@@ -186,8 +186,8 @@ class Compiled:
         """Whether these are arrays of one row each, which need no further look."""
         if len(args) != len(self._shapes):
             return False
-        for a, shape in zip(args, self._shapes, strict=True):
-            if type(a) is not np.ndarray or a.shape != shape or a.dtype != self.dtype:
+        for a, shape in zip(args, self._shapes):  # noqa: B905  counted above, and this loop is what a call costs
+            if type(a) is not np.ndarray or a.shape != shape or a.dtype is not self.dtype:
                 return False
         return True
 
