@@ -17,11 +17,11 @@ from matplotlib import pyplot
 
 import qdot
 from qdot.description import Material
-from qdot.errors import QdotError
+from qdot.errors import PictureError, QdotError
 from qdot.geometry import Box
 from qdot.joints import Revolute
 from qdot.model import library
-from qdot.plots import PictureError, draw
+from qdot.plots import draw
 
 ROOT = Path(__file__).parent.parent
 

@@ -7,7 +7,7 @@ from .description.builder import Mechanism
 from .model.assemble import assemble
 from .model.model import Model
 from .model.state import State
-from .programs.compiled import Compiled, CompileError, compile
+from .programs.compiled import Compiled, compile
 from .programs.derivatives import derivative
 from .programs.functions import (
     analytic_jacobian,
@@ -53,7 +53,6 @@ from .symbolic import symbols
 __version__: str
 
 __all__ = [
-    "CompileError",
     "Compiled",
     "Coordinates",
     "Kinematics",

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 __all__ = [
+    "CompileError",
     "GeometryError",
     "InertiaError",
     "JointError",
     "ModelError",
+    "PictureError",
     "QdotError",
     "ScalarError",
     "SingularError",
@@ -48,6 +50,14 @@ class ScalarError(QdotError, TypeError):
 
 class ValueShapeError(QdotError, ValueError):
     """A vector of the wrong length or shape, or with entries that are not finite numbers."""
+
+
+class CompileError(QdotError, ValueError):
+    """A function that cannot be compiled, or a target that is unknown."""
+
+
+class PictureError(QdotError, RuntimeError):
+    """A picture that cannot be drawn."""
 
 
 class SingularError(QdotError, ArithmeticError):

@@ -9,7 +9,7 @@ import numpy as np
 from qdot.algebra import as_array
 from qdot.algorithms.kinematics import world_poses
 from qdot.description import Material, ShapeRecord
-from qdot.errors import QdotError
+from qdot.errors import PictureError
 from qdot.model.model import Model
 from qdot.model.vectors import scalars_of
 from qdot.spatial import Transform
@@ -22,10 +22,6 @@ AXIS_COLORS = ("#d04848", "#3f9f5f", "#4070c8")
 LIGHT = np.array([0.35, -0.55, 0.76])
 LINK_COLORS = ((0.56, 0.64, 0.75), (0.88, 0.62, 0.33))
 """Of bodies whose material says nothing: neighbours in a chain differ, so that joints can be seen."""
-
-
-class PictureError(QdotError, RuntimeError):
-    """A picture that cannot be drawn."""
 
 
 def draw(

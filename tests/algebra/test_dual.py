@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from qdot import algebra
 from qdot.algebra import Dual, Vec3, absolute, atan2, cos, derivative, exp, maximum, minimum, sin, sqrt, where

@@ -5,8 +5,7 @@ from math import inf, nextafter, pi
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.linalg import expm, logm
 
 from qdot.algebra import Quaternion, Vec3, as_array, derivative, lie

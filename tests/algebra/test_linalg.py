@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from qdot.algebra import as_array, derivative
 from qdot.algebra.linalg import dot, ldlt, ldlt_solve, ltdl, ltdl_solve, matvec

@@ -6,8 +6,7 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.spatial.transform import Rotation
 
 from qdot.algebra import Mat3, Quaternion, Vec3, as_array, derivative

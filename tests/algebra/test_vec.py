@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from qdot.algebra import Mat3, Sym3, Vec3, as_array, steiner
 from qdot.errors import ValueShapeError

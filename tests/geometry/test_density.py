@@ -6,8 +6,7 @@ from math import cosh, pi, sinh
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from solids import PRIMITIVES, assert_same, ell, kind, monomial, parameters
 
 from qdot.algebra import Vec3, as_array

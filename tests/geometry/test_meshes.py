@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 import trimesh
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from solids import PRIMITIVES, assert_same, box_mesh, ell, kind, parameters
 

@@ -9,8 +9,7 @@ from math import pi
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from solids import PRIMITIVES, assert_same, kind, monomial
 
 from qdot.algebra import Vec3, as_array, derivative

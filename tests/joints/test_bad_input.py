@@ -5,8 +5,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from qdot.errors import JointError, QdotError
 from qdot.joints import (

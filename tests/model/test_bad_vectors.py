@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import qdot
 from qdot.errors import QdotError, UnknownNameError, ValueShapeError

@@ -5,8 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 
 from qdot.algebra import Sym3, Vec3, as_array

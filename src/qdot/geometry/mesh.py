@@ -148,8 +148,7 @@ class ConvexHull(Polyhedron):
 
 def _hull(points: Floats) -> Surface:
     """Vertices and outward faces of the hull (Qhull, through SciPy)."""
-    from scipy.spatial import ConvexHull as Hull
-    from scipy.spatial import QhullError
+    from scipy.spatial import ConvexHull as Hull, QhullError
 
     try:
         hull = Hull(points)

@@ -18,11 +18,13 @@ from qdot.algorithms.frames import body_frames, root_frame
 from qdot.backends.cache import cached
 from qdot.compiler.program import Port, Program
 from qdot.compiler.trace import trace
-from qdot.errors import QdotError, ValueShapeError
+from qdot.errors import CompileError, ValueShapeError
 from qdot.model.model import Model, require_model
 from qdot.model.vectors import CONFIGURATIONS, NEAR_CONFIGURATIONS, VELOCITIES
-from qdot.programs import expressions as _expressions  # makes traced expressions scalars  # noqa: F401
-from qdot.programs import parameters as constants
+from qdot.programs import (
+    expressions as _expressions,  # makes traced expressions scalars  # noqa: F401
+    parameters as constants,
+)
 from qdot.spatial import Force
 
 if TYPE_CHECKING:
@@ -33,10 +35,6 @@ if TYPE_CHECKING:
 TARGETS = ("llvm", "c", "interpreter")
 SLOW = 1.0
 """Seconds of compiling after which a note is due."""
-
-
-class CompileError(QdotError, ValueError):
-    """A function that cannot be compiled, or a target that is unknown."""
 
 
 def compile(

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from qdot.algebra import Scalars, entries_of, map_scalars, scalars_in
-from qdot.algebra import derivative as along
+from qdot.algebra import Scalars, derivative as along, entries_of, map_scalars, scalars_in
 from qdot.algorithms.configuration import retract, unit_velocity
 from qdot.errors import ValueShapeError
 from qdot.model.model import Model

@@ -23,26 +23,16 @@ from qdot.algorithms import (
     coriolis,
     crba,
     derivatives,
-    inverse_mass,
-    kinematic_derivatives,
-    lagrangian,
-    passive,
-    rnea,
-)
-from qdot.algorithms import (
     energy as energies,
-)
-from qdot.algorithms import (
+    inverse_mass,
     jacobian as jacobians,
-)
-from qdot.algorithms import (
+    kinematic_derivatives,
     kinematics as motion,
-)
-from qdot.algorithms import (
+    lagrangian,
     momentum as momenta,
-)
-from qdot.algorithms import (
+    passive,
     regressor as regressors,
+    rnea,
 )
 from qdot.errors import SingularError, ValueShapeError
 from qdot.model.model import Model, require_model

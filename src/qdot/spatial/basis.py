@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from qdot.algebra import Scalar, Scalars, map_scalars
 from qdot.spatial.vectors import Force, Motion
@@ -68,8 +68,6 @@ class Transposed:
     """Sᵀ or Tᵀ."""
 
     columns: tuple[Any, ...]
-
-    holds_scalars: ClassVar[bool] = True
 
     def __matmul__(self, other: Motion | Force) -> list[Scalar]:
         return [column.dot(other) for column in self.columns]

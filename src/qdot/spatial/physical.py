@@ -54,17 +54,18 @@ def check_physical(inertia: Inertia, what: str) -> None:
     if problem is None:
         return
     remedy = "check sign, units and axes"
-    if all(is_number(x) and math.isfinite(x) for x in scalars_in(inertia)) and inertia.mass > 0:
-        near = nearest_physical(inertia)
-        moments = ", ".join(f"{x:.6g}" for x in near.at_com.six())
-        remedy += (
-            f", or take the nearest physical one, qdot.spatial.nearest_physical(inertia): "
-            f"(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) = ({moments}) about the centre of mass, or keep the data as they are with "
-            "Mechanism(..., allow_unphysical=True)"
-        )
-    elif "mass is zero" in problem:
+    if all(is_number(x) and math.isfinite(x) for x in scalars_in(inertia)) and inertia.mass >= 0:
+        if inertia.mass > 0:
+            remedy += f", or take the nearest physical one, {_offered(inertia)}"
         remedy += ", or keep the data as they are with Mechanism(..., allow_unphysical=True)"
     raise InertiaError(f"{what}: {problem}; {remedy}")
+
+
+def _offered(inertia: Inertia) -> str:
+    moments = ", ".join(f"{x:.6g}" for x in nearest_physical(inertia).at_com.six())
+    return (
+        f"qdot.spatial.nearest_physical(inertia): (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) = ({moments}) about the centre of mass"
+    )
 
 
 def nearest_physical(inertia: Inertia) -> Inertia:

@@ -13,7 +13,7 @@ from qdot.model.library import arguments
 from qdot.model.model import Model
 from qdot.spatial import Inertia, Transform, axis_rotation
 
-X, Y, Z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
+X, Y = Vec3(1, 0, 0), Vec3(0, 1, 0)
 
 
 def _along_x(shape: Shape, at: Scalar) -> Shape:
