@@ -6,7 +6,7 @@ import sympy as sp
 from hypothesis import given, strategies as st
 
 from qdot.algebra import as_array, derivative
-from qdot.algebra.linalg import dot, ldlt, ldlt_solve, ltdl, ltdl_solve, matvec
+from qdot.algebra.linalg import TreeFactors, dot, ldlt, ldlt_solve, matvec
 
 TREES = {
     "none": [],
@@ -111,46 +111,60 @@ def test_ldlt_differentiates():
 
 
 @pytest.mark.parametrize("tree", TREES)
-def test_ltdl_factors_and_solves_and_keeps_the_sparsity(tree):
+def test_tree_factors_factors_and_solves_and_keeps_the_sparsity(tree):
     """What lies across branches or above the diagonal is a string: reading it would raise."""
     parents = TREES[tree]
     n = len(parents)
     for seed in range(5):
         A, b = tree_matrix(parents, seed), np.arange(1.0, n + 1)
-        L, D = ltdl(lower_only(A, "not read", parents), parents)
-        lower = np.array(L, dtype=float).reshape(n, n)
+        factors = TreeFactors.of(lower_only(A, "not read", parents), parents)
+        lower, D = np.array(factors.L, dtype=float).reshape(n, n), 1 / np.array(factors.D_inv)
         assert all(lower[i, j] == 0 for i in range(n) for j in range(n) if i != j and j not in path(parents, i))
         assert all(d > 0 for d in D)
         np.testing.assert_allclose(lower.T @ np.diag(D) @ lower, A, rtol=0, atol=WELL_CONDITIONED)
-        x = ltdl_solve((L, D), parents, b.tolist())
+        x = factors.solve(b.tolist())
         np.testing.assert_allclose(np.array(x, dtype=float), np.linalg.solve(A, b), rtol=0, atol=WELL_CONDITIONED)
 
 
-def test_ltdl_of_lanes():
+def test_tree_factors_of_lanes():
     parents = TREES["robot"]
     A = np.array([tree_matrix(parents, seed) for seed in range(6)])
     b = np.random.default_rng(0).normal(size=(6, len(parents)))
-    x = ltdl_solve(ltdl(np.moveaxis(A, 0, -1), parents), parents, b.T)
+    x = TreeFactors.of(np.moveaxis(A, 0, -1), parents).solve(b.T)
     np.testing.assert_allclose(as_array(x), np.linalg.solve(A, b[..., None])[..., 0], rtol=0, atol=WELL_CONDITIONED)
 
 
 @pytest.mark.parametrize("tree", TREES)
-def test_ltdl_of_rationals_is_exact(tree):
+def test_tree_factors_of_rationals_is_exact(tree):
     parents = TREES[tree]
     n = len(parents)
     A = sp.Matrix(n, n, [sp.Integer(int(a)) for a in tree_matrix(parents, 3, whole=True).flat])
     b = [sp.Integer(k + 1) for k in range(n)]
-    L, D = ltdl(A.tolist() if n else [], parents)
+    factors = TreeFactors.of(A.tolist() if n else [], parents)
     if n:
-        assert sp.Matrix(L).T * sp.diag(*D) * sp.Matrix(L) == A
-        assert A * sp.Matrix(ltdl_solve((L, D), parents, b)) == sp.Matrix(b)
+        L = sp.Matrix(factors.L)
+        assert L.T * sp.diag(*(1 / d for d in factors.D_inv)) * L == A
+        assert A * sp.Matrix(factors.solve(b)) == sp.Matrix(b)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_many_right_hand_sides(tree):
+    """The same as one by one: zeros, units, and sides that are zero but in related rows."""
+    parents = TREES[tree]
+    n = len(parents)
+    factors = TreeFactors.of(tree_matrix(parents, 1).tolist() if n else [], parents)
+    related = np.array([[i in path(parents, k) or k in path(parents, i) for i in range(n)] for k in range(n)])
+    random = np.random.default_rng(2).normal(size=(n, n)) * related.reshape(n, n)
+    sides = [(k, b) for k in range(n) for b in ([0] * n, np.eye(n)[k].tolist(), random[k].tolist())]
+    expected = np.array([factors.solve(b) for _, b in sides], dtype=float)
+    np.testing.assert_allclose(np.array(factors.solve_each(sides)), expected, rtol=0, atol=WELL_CONDITIONED)
 
 
 def test_arguments_are_left_as_they_were():
     A, b = definite(3, 0).tolist(), [1.0, 2.0, 3.0]
     before = [list(row) for row in A]
     ldlt_solve(ldlt(A), b)
-    ltdl_solve(ltdl(A, [-1, 0, 1]), [-1, 0, 1], b)
+    TreeFactors.of(A, [-1, 0, 1]).solve(b)
     assert (before, [1.0, 2.0, 3.0]) == (A, b)
 
 

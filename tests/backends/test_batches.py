@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from qdot.backends import llvm, runtime
-from qdot.backends.runtime import Loaded
-from qdot.compiler.program import Program
+from qdot.backends.runtime import Loaded, aligned
+from qdot.compiler.interpret import interpret
+from qdot.compiler.program import Port, Program
 from qdot.compiler.trace import trace
 from qdot.errors import ValueShapeError
 from tests.backends.loading import by_llvm
@@ -84,12 +85,12 @@ def test_empty_batch(loaded: Loaded) -> None:
 
 
 def described(program: Program, arrays: dict[str, np.ndarray], out: dict[str, np.ndarray]) -> np.ndarray:
-    """(pointer, row stride, column stride) of C-contiguous arrays, as kernels take them."""
+    """(pointer, row stride, column stride, not past the cache) of C-contiguous arrays, as kernels take them."""
     rows = []
     for name, shape in [(p.name, p.shape) for p in (*program.inputs, *program.outputs)]:
         array = {**arrays, **out}[name]
         assert array.flags.c_contiguous
-        rows += [array.ctypes.data, int(np.prod(shape)), 1]
+        rows += [array.ctypes.data, int(np.prod(shape)), 1, 0]
     return np.array(rows, np.int64)
 
 
@@ -101,7 +102,7 @@ def test_any_range_of_rows(loaded: Loaded, reference: dict[str, np.ndarray]) -> 
     ranges = [(0, ROWS), (0, 0), (5, 5), (9, 3), (69, 70), (1, 70), (3, 4), (16, 32), (7, 64)]
     for begin, end in [*ranges, *(sorted(rng.integers(0, ROWS + 1, 2)) for _ in range(30))]:
         out = {p.name: np.full((ROWS, *p.shape), 77.0, loaded.dtype) for p in program.outputs}
-        ports, tiles = described(program, inputs, out), np.empty(100_000)
+        ports, tiles = described(program, inputs, out), aligned((100_000,), np.dtype(float))
         kernel.call(ports.ctypes.data, tiles.ctypes.data, int(begin), int(end))
         identical({n: x[begin:end] for n, x in out.items()}, reference, slice(begin, end))
         for x in out.values():
@@ -337,3 +338,68 @@ def test_large_ports_do_not_overflow_the_stack() -> None:
 def test_threads_after_a_fork() -> None:
     """A child (of multiprocessing, say) has none of its parent's threads."""
     in_another_process(FORKED)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def wide(x: Any, M: Any) -> dict[str, Any]:
+    """More columns than a vector has lanes, in every port; mirror images, zeros, and rows of a loop among them."""
+    g = x[0].graph
+    sums = [[a + b for b in x[:9]] for a in x[:9]]
+    rows = g.each([[a, b] for a, b in zip(x, M[0] + M[1], strict=False)], lambda r: [r[0] * r[1], r[1] - 1.0])
+    return {
+        "sums": sums,
+        "sparse": [[a if k % 3 == j else 0.0 for k, a in enumerate(x)] for j in range(3)],
+        "rows": rows,
+    }
+
+
+WIDE = {"x": (19,), "M": (2, 11)}
+
+
+@pytest.fixture(scope="module", params=DTYPES)
+def wide_loaded(request: pytest.FixtureRequest) -> Loaded:
+    return by_llvm(trace("wide", wide, WIDE), request.param)
+
+
+@pytest.mark.parametrize("past_the_cache", [False, True])
+@pytest.mark.parametrize("layout", ["batch", "rows", "every other"])
+@pytest.mark.parametrize("source", ["batch", "rows", "every other"])
+def test_any_layout_of_wide_ports(
+    wide_loaded: Loaded, source: str, layout: str, past_the_cache: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "STREAMED", 0 if past_the_cache else 2**60)
+    rng = np.random.default_rng(4)
+    program, dtype = wide_loaded.program, wide_loaded.dtype
+    for rows in (1, 5, 8, 16, 37, 64):
+        values = {name: rng.normal(size=(rows, *shape)).astype(dtype) for name, shape in WIDE.items()}
+        given, out = {}, {}
+        for port in (*program.inputs, *program.outputs):
+            how = source if port in program.inputs else layout
+            array = (
+                np.zeros((2 * rows, *port.shape), dtype)[::2]
+                if how == "every other"
+                else runtime.allocate(port, rows, dtype, how)
+            )
+            (given if port in program.inputs else out)[port.name] = array
+        for name, x in values.items():
+            given[name][...] = x
+        wide_loaded.batch(given, rows, out, 1)
+        identical(out, {n: np.asarray(x, dtype) for n, x in interpret(program, values, dtype).items()})
+
+
+def test_allocated_memory_suits_vectors() -> None:
+    """Vectors with the batch next to each other, matrices row by row, both by whole lines of the cache."""
+    vector, matrix, small = Port("v", (7,)), Port("m", (5, 5)), Port("s", (2, 2))
+    f = np.dtype(float)
+    for port, step in ((vector, 0), (matrix, 2)):
+        array = runtime.allocate(port, 100, f)
+        assert array.shape == (100, *port.shape)
+        assert array.strides[step] == 8
+        assert array.ctypes.data % 64 == 0
+        assert array.strides[1 if step == 0 else 0] % 64 == 0
+    assert runtime.allocate(small, 3, f).flags.c_contiguous
+    assert runtime.allocate(matrix, 100, f, "batch").strides[0] == 8
+    assert runtime.allocate(vector, 100, f, "rows").strides[1] == 8
+    assert runtime.allocate(vector, 0, f).shape == (0, 7)

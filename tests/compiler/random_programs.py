@@ -19,7 +19,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from qdot.compiler.expr import Expr
-from qdot.compiler.graph import Graph
+from qdot.compiler.graph import BLOCKS, Graph
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Block, Instruction, Program
 from qdot.compiler.trace import flattened, trace
@@ -81,7 +81,7 @@ class _Builder:
 
     def step(self, depth: int) -> None:
         kinds = ["operation"] * 6 + ["safe"] * 4 + ["truth", "select"]
-        kinds += ["for", "while", "when"] if depth < 2 else []
+        kinds += ["for", "while", "when", "each"] if depth < 2 else []
         getattr(self, f"_{self.draw(st.sampled_from(kinds))}")(depth)
 
     def _operation(self, depth: int) -> None:
@@ -152,6 +152,16 @@ class _Builder:
             return [inner.operand() for _ in otherwise]
 
         self.numbers += self.graph.when(self.truth(), given, build, otherwise)
+
+    def _each(self, depth: int) -> None:
+        width, turns, size = (self.draw(st.integers(low, 3)) for low in (0, 1, 1))
+        rows = [[self.operand() for _ in range(width)] for _ in range(turns)]
+
+        def build(row: list[Expr]) -> list[Any]:
+            inner = self._body(row, depth)
+            return [inner.operand() for _ in range(size)]
+
+        self.numbers += [x for row in self.graph.each(rows, build) for x in row]
 
 
 def rows_for(program: Program, seed: int, batch: int) -> dict[str, np.ndarray]:
@@ -322,6 +332,15 @@ class _Run:
             carried = [self.chosen(active, new, old) for new, old in zip(stepped, carried, strict=True)]
         return carried
 
+    def each_(self, step: Instruction, active: np.ndarray) -> list[Any]:
+        count, block = step.extra
+        width, results = len(block.parameters), []
+        for turn in range(count):
+            row = step.args[turn * width : (turn + 1) * width]
+            self.values.update(zip(block.parameters, [self.values[a] for a in row], strict=True))
+            results += self.block(block, active)
+        return results
+
     def when_(self, step: Instruction, active: np.ndarray) -> list[Any]:
         given, block = step.extra
         condition, *rest = (self.values[a] for a in step.args)
@@ -337,7 +356,7 @@ def used_ops(program: Program) -> set[str]:
     def visit(block: Block) -> None:
         for step in block.code:
             found.add(step.op)
-            if step.op in ("for", "while", "when"):
+            if step.op in BLOCKS:
                 visit(step.extra[1])
 
     visit(program.body)

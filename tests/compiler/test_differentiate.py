@@ -43,7 +43,7 @@ def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = 1e-7) -> 
 
 
 def loops(x: list[Expr]) -> list[Expr]:
-    """A loop in a loop, a region, and what they capture from outside."""
+    """A loop in a loop, a region, rows with a loop in each, and what they capture from outside."""
     g = x[0].graph
     a = (x[0] * x[1]).sin() + x[2].unary("exp") / (1 + x[0] * x[0])
 
@@ -53,7 +53,8 @@ def loops(x: list[Expr]) -> list[Expr]:
 
     outer = g.fori(4, [a, x[1]], turn)
     region = g.when(x[0] > 0.0, [x[0], outer[1]], lambda p: [p[0] * p[1].cos() * x[2]], [x[1] * x[1]])
-    return [*outer, *region]
+    rows = g.each([[x[0], 2.0], [outer[0], a], [1.5, x[2]]], lambda r: [r[0] * r[1].sin() + x[1], *turn(r[0], r)])
+    return [*outer, *region, *(y for row in rows for y in row)]
 
 
 @pytest.mark.parametrize("op", SMOOTH)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qdot.compiler.graph import BLOCKS
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Block, Instruction, Program
 from qdot.compiler.trace import trace
@@ -23,7 +24,7 @@ def blocks(program: Program) -> list[Block]:
     """The body, and the blocks in it, from outside in."""
     found = [program.body]
     for block in found:
-        found += [step.extra[1] for step in block.code if step.op in ("for", "while", "when")]
+        found += [step.extra[1] for step in block.code if step.op in BLOCKS]
     return found
 
 
@@ -86,6 +87,31 @@ def test_region() -> None:
 def test_region_for_no_row_and_for_all(values: list[float]) -> None:
     out = evaluated(lambda x: {"y": x.graph.when(x > 0.0, [x], lambda p: [p[0] * 3.0], [x])[0]}, x=np.array(values))
     np.testing.assert_array_equal(out["y"], [3 * v if v > 0 else v for v in values])
+
+
+def test_rows() -> None:
+    """As many results as operands, fewer, more; rows of results of rows; what does not depend on a row."""
+
+    def build(x: Any) -> dict[str, Any]:
+        g = x.graph
+        swapped = g.each([[x, 1.0], [2.0, x.sin()]], lambda r: [r[1] + x, r[0]])
+        sums = g.each([*swapped, [x, x]], lambda r: [r[0] + r[1]])
+        made = g.each([[s] for (s,) in sums], lambda r: [r[0], g.fori(2, [r[0]], lambda i, c: [c[0] * x])[0], x, 3.0])
+        return {"swapped": swapped, "sums": sums, "made": made, "none": g.each([], lambda r: r)}
+
+    out = evaluated(build, x=X)
+    first, second = np.stack([1.0 + X, X], axis=1), np.stack([np.sin(X) + X, np.full_like(X, 2.0)], axis=1)
+    sums = np.stack([first.sum(axis=1), second.sum(axis=1), 2 * X], axis=1)
+    np.testing.assert_allclose(out["swapped"], np.stack([first, second], axis=1), rtol=1e-15)
+    np.testing.assert_allclose(out["sums"][:, :, 0], sums, rtol=1e-15)
+    x = np.broadcast_to(X[:, None], sums.shape)
+    np.testing.assert_allclose(out["made"], np.stack([sums, sums * x * x, x, 3.0 + 0 * x], axis=2), rtol=1e-15)
+    assert out["none"].shape == (len(X), 0)
+
+
+def test_rows_are_of_one_length() -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        trace("f", lambda x: {"y": x.graph.each([[x], [x, x]], lambda r: r)}, {"x": ()})
 
 
 def test_nested_blocks() -> None:

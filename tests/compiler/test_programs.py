@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from qdot.compiler.graph import Graph
+from qdot.compiler.graph import BLOCKS, Graph
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Block, Instruction, Port, Program, lower, verify
 from qdot.compiler.trace import flattened, shape_of, shaped, trace
@@ -142,7 +142,7 @@ def test_operands_come_before_users() -> None:
             defined = set(known) | set(block.parameters)
             for step in block.code:
                 assert defined.issuperset(step.args)
-                if step.op in ("for", "while", "when"):
+                if step.op in BLOCKS:
                     visit(step.extra[1], frozenset(defined))
                 assert not seen.intersection(step.results), "a value is defined twice"
                 seen.update(step.results)
@@ -209,6 +209,11 @@ BROKEN = {
         made(NUMBER, Instruction("for", (0,), (4,), (2, Block((1, 2), (), (1, 2))))),
         "results|values|carried|takes|number",
     ),
+    "rows of another count": (
+        made(NUMBER, Instruction("each", (0, 0, 0), (4, 5), (2, Block((1,), (), (1,))))),
+        "do not fit",
+    ),
+    "rows without results": (made(NUMBER, Instruction("each", (0,), (), (1, Block((1,), (), ())))), "count"),
     "unknown operation": (made(NUMBER, Instruction("sinh", (0,), (2,)), results=(2,)), "sinh"),
 }
 

@@ -13,7 +13,7 @@ import pytest
 
 import qdot
 from qdot.algebra import derivative
-from qdot.algebra.linalg import ldlt, ldlt_solve, ltdl, ltdl_solve
+from qdot.algebra.linalg import TreeFactors, ldlt, ldlt_solve
 from qdot.algorithms import aba, configuration, crba, energy, lagrangian, momentum, rnea
 from qdot.algorithms.frames import root_frame
 from qdot.model.library import random_state, random_tree
@@ -117,18 +117,19 @@ def test_factorisations_solve_with_the_mass_matrix(seed: int) -> None:
     c = case(seed)
     M = qdot.mass_matrix(c.model, c.q)
     rows, parents = M.tolist(), c.model.dof_parents
-    L, D = ltdl(rows, parents)
-    close(np.transpose(L) @ np.diag(D) @ np.array(L), M, TOLERANCE)
+    factors = TreeFactors.of(rows, parents)
+    L = np.array(factors.L)
+    close(L.T @ np.diag(1 / np.array(factors.D_inv)) @ L, M, TOLERANCE)
     related = np.eye(len(rows), dtype=bool)  # L is zero but between a freedom and those on its way to the root
     for row in range(len(rows)):
         k = row
         while k >= 0:
             related[row, k] = True
             k = parents[k]
-    assert not np.any((np.array(L) != 0) & ~related)
+    assert not np.any((L != 0) & ~related)
     assert not np.any((M != 0) & ~(related | related.T))
     expected = np.linalg.solve(M, c.a)
-    close(ltdl_solve((L, D), parents, c.a), expected, TOLERANCE)
+    close(factors.solve(c.a), expected, TOLERANCE)
     close(ldlt_solve(ldlt(rows), c.a), expected, TOLERANCE)
 
 

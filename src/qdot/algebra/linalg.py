@@ -6,9 +6,10 @@ expressions share. Matrices are lists of rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from qdot.algebra.scalar import Scalar, Scalars
+from qdot.algebra.scalar import Scalar, Scalars, each
 
 Matrix = list[list[Scalar]]
 
@@ -18,7 +19,7 @@ def matvec(A: Sequence[Scalars], x: Scalars) -> list[Scalar]:
     return [dot(row, x) for row in A]
 
 
-def dot(x: Scalars, y: Scalars) -> Scalar:
+def dot(x: Iterable[Scalar], y: Iterable[Scalar]) -> Scalar:
     """Σ xᵢ yᵢ."""
     total: Scalar = 0
     for a, b in zip(x, y, strict=True):
@@ -52,42 +53,101 @@ def ldlt_solve(factors: tuple[Matrix, list[Scalar]], b: Scalars) -> list[Scalar]
     return x
 
 
-def ltdl(A: Sequence[Scalars], parents: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
+@dataclass(frozen=True)
+class TreeFactors:
     """A = Lᵀ D L for a matrix with a tree's sparsity: A[i][j] = 0 unless j is i or an ancestor or descendant of i.
 
-    `parents[i]` < i is the parent of row i, -1 for a root. L has the sparsity of A's lower triangle: no fill-in, and
-    the cost is that of the depth of the tree, not of n. Featherstone, RBDA (2008), table 6.3.
+    L is unit lower triangular with the sparsity of A's lower triangle: no fill-in, and the cost is that of the depth
+    of the tree, not of n. Featherstone, RBDA (2008), tables 6.3 and 6.5.
     """
-    n = len(A)
-    H = [list(row) for row in A]
-    D: list[Scalar] = [0] * n
-    L: Matrix = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    for k in reversed(range(n)):
-        D[k] = H[k][k]
-        i = parents[k]
-        while i >= 0:
-            L[k][i] = H[k][i] / D[k]
-            j = i
-            while j >= 0:
-                H[i][j] = H[i][j] - L[k][i] * H[k][j]
-                j = parents[j]
-            i = parents[i]
-    return L, D
 
+    L: Matrix
+    D_inv: list[Scalar]
+    before: list[list[int]]
+    """The rows on the way from each row to its root, the nearest first."""
 
-def ltdl_solve(factors: tuple[Matrix, list[Scalar]], parents: Sequence[int], b: Scalars) -> list[Scalar]:
-    """x with Lᵀ D L x = b, RBDA (2008), table 6.5."""
-    L, D = factors
-    x = list(b)
-    for i in reversed(range(len(x))):
-        j = parents[i]
-        while j >= 0:
-            x[j] = x[j] - L[i][j] * x[i]
-            j = parents[j]
-    x = [a / d for a, d in zip(x, D, strict=True)]
-    for i in range(len(x)):
-        j = parents[i]
-        while j >= 0:
-            x[i] = x[i] - L[i][j] * x[j]
-            j = parents[j]
-    return x
+    @staticmethod
+    def of(A: Sequence[Scalars], parents: Sequence[int]) -> TreeFactors:
+        """`parents[i]` < i is the parent of row i, -1 for a root; reads A's lower triangle."""
+        n = len(A)
+        before: list[list[int]] = []
+        for p in parents:
+            before.append([p, *before[p]] if p >= 0 else [])
+        H = [list(row) for row in A]
+        D_inv: list[Scalar] = [0] * n
+        L: Matrix = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
+        for k in reversed(range(n)):
+            D_inv[k] = 1 / H[k][k]
+            for i in before[k]:
+                L[k][i] = H[k][i] * D_inv[k]
+                for j in (i, *before[i]):
+                    H[i][j] = H[i][j] - L[k][i] * H[k][j]
+        return TreeFactors(L, D_inv, before)
+
+    def solve(self, b: Scalars) -> list[Scalar]:
+        """x with A x = b."""
+        rows = range(len(self.before))
+        return self._outward(self._inward(b, rows), rows)
+
+    def solve_each(self, sides: Sequence[tuple[int, Scalars]]) -> Matrix:
+        """x with A x = b for each (k, b), where b is zero but in rows that are k, its ancestors or its descendants.
+
+        The solution among these rows needs no other; each other row of the tree follows those that it hangs on by
+        coefficients that all sides share. Sides with the same rows share a text.
+        """
+        solved: Matrix = [[0] * len(self.before) for _ in sides]
+        hanging: dict[tuple[int, int], dict[int, Scalar]] = {}
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for n, (k, _) in enumerate(sides):
+            alike.setdefault(self._related(k), []).append(n)
+        for rows, places in alike.items():
+            others = {i: self._hanging(i, rows, hanging) for i in self._tree(rows[0]) if i not in rows}
+
+            def solution(
+                b: list[Scalar], rows: Sequence[int] = rows, others: Mapping[int, Mapping[int, Scalar]] = others
+            ) -> list[Scalar]:
+                x = dict(zip(rows, self._outward(self._inward(b, rows), rows), strict=True))
+                return [*x.values(), *(dot(row.values(), [x[j] for j in row]) for row in others.values())]
+
+            found = each([[sides[n][1][i] for i in rows] for n in places], solution)
+            for n, x in zip(places, found, strict=True):
+                for i, entry in zip((*rows, *others), x, strict=True):
+                    solved[n][i] = entry
+        return solved
+
+    def _tree(self, root: int) -> list[int]:
+        return [i for i, before in enumerate(self.before) if (i, *before)[-1] == root]
+
+    def _hanging(
+        self, i: int, rows: Sequence[int], known: dict[tuple[int, int], dict[int, Scalar]]
+    ) -> dict[int, Scalar]:
+        """L⁻¹ for a row i that has no right-hand side: the coefficients of x_i in those of its ancestors in `rows`."""
+        held = [j for j in reversed(self.before[i]) if j in rows]
+        key = i, held[-1]
+        if key not in known:
+            known[key] = {j: -self.L[i][j] for j in held}
+            for m in self.before[i][: -len(held)]:  # those between
+                for j, x in self._hanging(m, rows, known).items():
+                    known[key][j] = known[key][j] - self.L[i][m] * x
+        return known[key]
+
+    def _related(self, k: int) -> tuple[int, ...]:
+        """k with its ancestors and descendants, in order: a root first."""
+        behind = (i for i, before in enumerate(self.before) if k in before)
+        return (*reversed(self.before[k]), k, *behind)
+
+    def _inward(self, b: Scalars, rows: Sequence[int]) -> list[Scalar]:
+        """D⁻¹ L⁻ᵀ b, for rows that contain all their ancestors."""
+        x = dict(zip(rows, b, strict=True))
+        for i in reversed(rows):
+            for j in self.before[i]:
+                x[j] = x[j] - self.L[i][j] * x[i]
+        return [y * self.D_inv[i] for i, y in x.items()]
+
+    def _outward(self, entries: Scalars, rows: Sequence[int]) -> list[Scalar]:
+        """L⁻¹ x, for rows that contain all their ancestors."""
+        x = dict(zip(rows, entries, strict=True))
+        for i in rows:
+            for j in reversed(self.before[i]):  # the root first, for the nearest is known last
+                x[i] = x[i] - self.L[i][j] * x[j]
+        return list(x.values())

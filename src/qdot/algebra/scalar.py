@@ -28,6 +28,10 @@ Scalars: TypeAlias = "Sequence[Scalar] | NDArray[Any]"
 """Scalars in order: a list, a tuple, or an array of numbers."""
 
 
+def _one_by_one(rows: Sequence[Scalars], build: Callable[[list[Scalar]], list[Scalar]]) -> list[list[Scalar]]:
+    return [build(list(row)) for row in rows]
+
+
 @dataclass(frozen=True)
 class Functions:
     """How one kind of scalar computes. `rank` decides which kind computes when two meet: the higher one."""
@@ -49,6 +53,7 @@ class Functions:
     minimum: Callable[[Scalar, Scalar], Scalar]
     maximum: Callable[[Scalar, Scalar], Scalar]
     where: Callable[[Scalar, Scalar, Scalar], Scalar]
+    each: Callable[[Sequence[Scalars], Callable[[list[Scalar]], list[Scalar]]], list[list[Scalar]]] = _one_by_one
 
 
 _known: dict[type, Functions] = {}
@@ -146,6 +151,15 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where the condition holds, else y. Both are evaluated: neither may fail where it is not chosen."""
     return functions_of(condition, x, y).where(condition, x, y)
+
+
+def each(rows: Sequence[Scalars], build: Callable[[list[Scalar]], list[Scalar]]) -> list[list[Scalar]]:
+    """build(row) for each row of scalars; where that is traced and long, it becomes one loop instead of much code.
+
+    Rows are of equal length, and `build` is the same for all: it may not look at the values to decide what to do.
+    """
+    scalars = [x for row in rows for x in row]
+    return functions_of(*scalars).each(rows, build) if scalars else [build([]) for _ in rows]
 
 
 def is_number(x: Scalar) -> bool:

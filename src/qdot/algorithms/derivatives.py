@@ -19,14 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qdot.algebra import Mat3, Scalar, Scalars, Vec3, derivative, is_number
-from qdot.algebra.linalg import Matrix
+from qdot.algebra.linalg import Matrix, TreeFactors
 from qdot.algorithms.coriolis import CoriolisFactor
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.kinematics import frame_pose, local_poses
 from qdot.algorithms.motion_partials import MotionPartials, motion_partials
 from qdot.algorithms.passive import passive_forces
 from qdot.algorithms.rnea import Wrenches, newton_euler
-from qdot.algorithms.tree_inverse import TreeFactors
 from qdot.model.model import Body, Model
 from qdot.spatial import Force, Inertia, Motion, Transform
 
@@ -73,13 +72,17 @@ def forward_dynamics_derivatives(
     bias, _ = newton_euler(model, q, v, [0] * model.nv, wrenches=wrenches)
     a = M.solve([t + f - x for t, f, x in zip(tau, passive_forces(model, q, v), bias, strict=True)])
     dq, dv = inverse_dynamics_derivatives(model, q, v, a, wrenches=wrenches)
-    return _minus_quotient(M, dq), _minus_quotient(M, dv), M.inverse()
-
-
-def _minus_quotient(M: TreeFactors, dtau: Matrix) -> Matrix:
-    """-M⁻¹ ∂τ, column by column."""
-    columns = [M.solve([-x for x in column]) for column in zip(*dtau, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
+    n = range(model.nv)
+    sides: list[tuple[int, Scalars]] = []
+    for k in reversed(n):  # leaves to root, as they were found
+        sides += [(k, [-row[k] for row in dq]), (k, [-row[k] for row in dv]), (k, [1 if i == k else 0 for i in n])]
+    columns = M.solve_each(sides)[::-1]
+    a_tau, a_v, a_q = columns[0::3], columns[1::3], columns[2::3]
+    return (
+        [[a_q[k][i] for k in n] for i in n],
+        [[a_v[k][i] for k in n] for i in n],
+        [[a_tau[max(i, k)][min(i, k)] for k in n] for i in n],  # symmetric to the last bit
+    )
 
 
 @dataclass(frozen=True, slots=True)

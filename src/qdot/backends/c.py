@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from qdot.compiler.graph import BLOCKS
 from qdot.compiler.ops import OPS
-from qdot.compiler.program import Block, Instruction, Port, Program
+from qdot.compiler.program import Block, Instruction, Port, Program, steps
 
 TYPES = {"float64": "double", "float32": "float"}
-CONTROL = ("for", "while", "when")
 
 HELPERS = {
     "min": "{T} {name}_min({T} x, {T} y) {{ return (x < y || isnan(x)) ? x : y; }}",
@@ -44,8 +44,8 @@ _WORDS = """
 RESERVED = frozenset(_WORDS.split())
 """Words that no identifier may be: of C, of C++ (the header is for both), and of the library."""
 
-OWN = re.compile(r"[intv]\d+")
-"""Names of counters, new values of loops, and values."""
+OWN = re.compile(r"[gintvr]\d+")
+"""Names of counters, new values of loops, values, and arrays: what a loop over rows is given, and its results."""
 
 
 def source(program: Program, *, dtype: str = "float64", name: str | None = None) -> str:
@@ -149,7 +149,7 @@ class _Writer:
 
     def function(self) -> list[str]:
         code = list(self.block(self.program.body, "    "))
-        read = {step.extra[0] for step in _steps(self.program.body) if step.op == "input"}
+        read = {step.extra[0] for step in steps(self.program.body) if step.op == "input"}
         lines = [
             f"    (void){x};"
             for x, port in zip(self.names.inputs, self.program.inputs, strict=True)
@@ -166,7 +166,7 @@ class _Writer:
 
     def block(self, block: Block, indent: str) -> Iterator[str]:
         for step in block.code:
-            if step.op in CONTROL:
+            if step.op in BLOCKS:
                 yield from getattr(self, f"_{step.op}")(step, indent)
             elif step.op != "item":
                 yield from self._value(step, indent)
@@ -260,6 +260,32 @@ class _Writer:
         yield f"{indent}}}"
         yield from self._unread(step, indent)
 
+    def _each(self, step: Instruction, indent: str) -> Iterator[str]:
+        count, block = step.extra
+        width, size = len(block.parameters), len(block.results)
+        inner, T = f"{indent}    ", self.names.type
+        results = f"r{step.results[0]}"
+        read = [k for k, p in enumerate(block.parameters) if p in self.used]
+        rows = [[self.spelled[step.args[turn * width + k]] for k in read] for turn in range(count)]
+        given = f"g{step.results[0]}"
+        if read:
+            listed = ", ".join(f"{{{', '.join(row)}}}" for row in rows)
+            yield f"{indent}const {T} {given}[{count}][{len(read)}] = {{{listed}}};"
+        yield f"{indent}{T} {results}[{len(step.results)}];"
+        i, head = self._counting(count, indent)
+        yield head
+        for place, k in enumerate(read):
+            p = block.parameters[k]
+            self.spelled[p] = f"v{p}"
+            yield f"{inner}const {T} v{p} = {given}[{i}][{place}];"
+        yield from self.block(block, inner)
+        for k, r in enumerate(block.results):
+            yield f"{inner}{results}[{size} * {i} + {k}] = {self.spelled[r]};"
+        yield f"{indent}}}"
+        self.spelled.update((r, f"{results}[{k}]") for k, r in enumerate(step.results))
+        if not any(r in self.used for r in step.results):
+            yield f"{indent}(void){results};"
+
     def _while(self, step: Instruction, indent: str) -> Iterator[str]:
         limit, block = step.extra
         inner = f"{indent}    "
@@ -287,24 +313,21 @@ class _Writer:
         yield from self._unread(step, indent)
 
 
-def _steps(block: Block) -> Iterator[Instruction]:
-    for step in block.code:
-        yield step
-        if step.op in CONTROL:
-            yield from _steps(step.extra[1])
-
-
 def _used(block: Block) -> set[int]:
-    """Values that the C text reads; what a region is given it reads only if its body does."""
+    """Values that the C text reads; what a region or a row is given it reads only if the body does."""
     found = set(block.results)
     given: list[tuple[int, int]] = []
-    for step in _steps(block):
+    for step in steps(block):
         if step.op == "when":
             number, inner = step.extra
             given += zip(inner.parameters, step.args[1:], strict=False)
             found.update(step.args[:1], step.args[1 + number :], inner.results)
+        elif step.op == "each":
+            count, inner = step.extra
+            given += zip(inner.parameters * count, step.args, strict=True)
+            found.update(inner.results)
         elif step.op != "item":
-            found.update(step.args, step.extra[1].results if step.op in CONTROL else ())
+            found.update(step.args, step.extra[1].results if step.op in BLOCKS else ())
     found.update(x for p, x in reversed(given) if p in found)  # inner regions first
     return found
 

@@ -12,7 +12,7 @@ from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
 
-VERSION = 2
+VERSION = 11
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -58,6 +58,7 @@ class Kernel:
     def __init__(self, code: bytes) -> None:
         binding = _binding()
         backing = binding.parse_assembly("")
+        # Code of the small model reaches its constants by short ways: all sections must lie in one block.
         self._engine = binding.create_mcjit_compiler(backing, _machine_for_engine())
         self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
         self._engine.finalize_object()

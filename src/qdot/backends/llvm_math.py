@@ -1,23 +1,41 @@
-"""Vector types, and the mathematical functions that LLVM has no instruction for, as LLVM assembly.
+"""The mathematical functions that LLVM has no instruction for, as LLVM assembly: here those of angles.
 
-sin and cos: the angle is brought to |r| ≤ π/4 by subtracting n · π/2 with π/2 as a sum of three numbers, each step
-a fused multiply-add, of which the first is exact; then polynomials in r² (Chebyshev fits, relative error under
-2e-17 in double and 2e-8 · r² in single precision). Beyond `LARGE`, and for the functions that dynamics seldom
-needs, each lane calls the C library.
+The angle is brought to |r| ≤ π/4 by subtracting n · π/2 with π/2 as a sum of three numbers, of which the first step
+is exact; then come polynomials in r². Angles beyond `LARGE`, infinite or NaN go to the C library, lane by lane. The
+other functions are in `llvm_functions`.
 """
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+
+from qdot.backends.llvm_functions import acos, asin, atan2, exp, log, power
+from qdot.backends.llvm_vectors import (
+    Value,
+    Vectors,
+    bits,
+    defined,
+    fma,
+    integer,
+    number,
+    polynomial,
+    polynomial_in_halves,
+    rint,
+    where,
+)
+from qdot.compiler.ops import OPS
+
+__all__ = ["Vectors", "library"]
 
 HALF_PI = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
     "float": (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
 }
 SINE = {
+    # (sin r - r) / r³ in r²: Chebyshev fits; the relative errors of sine and cosine are under 2e-17 and 2e-8 · r²
     "double": (
         -0.16666666666666666,
         0.008333333333330827,
@@ -29,6 +47,7 @@ SINE = {
     "float": (-0.16666664601754114, 0.00833273655917713, -0.0001958537320669302),
 }
 COSINE = {
+    # (cos r - 1 + r²/2) / r⁴ in r²
     "double": (
         0.041666666666666664,
         -0.0013888888888887322,
@@ -39,41 +58,36 @@ COSINE = {
     ),
     "float": (0.04166666459882798, -0.0013888291300556933, 2.4545419078353295e-05),
 }
+TANGENT = {
+    # (tan r - r) / r³ in r²: minimax fits; the relative errors of r + r³ P(r²) are 5.1e-18 and 1.3e-9
+    "double": (
+        0.33333333333333376,
+        0.1333333333332608,
+        0.05396825397253624,
+        0.021869488408815196,
+        0.008863237774340454,
+        0.0035921023870506305,
+        0.0014560350455366119,
+        0.0005889162928370632,
+        0.00024356860854658348,
+        8.402158232057276e-05,
+        6.638798299686731e-05,
+        -2.4594370271416323e-05,
+        4.778709017355485e-05,
+        -2.3866660314230392e-05,
+        9.712316232727246e-06,
+    ),
+    "float": (
+        0.33333349227905273,
+        0.13332675397396088,
+        0.05405891314148903,
+        0.021286210045218468,
+        0.010827450081706047,
+        9.81920602498576e-05,
+        0.004372761119157076,
+    ),
+}
 LARGE = {"double": 2.0**28, "float": 2.0**17}
-LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan2": 2, "exp": 1, "log": 1, "pow": 2}
-"""Functions of the C library that are called lane by lane, with their number of operands."""
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Vectors of `width` numbers of a NumPy dtype."""
-
-    dtype: str
-    width: int
-
-    @property
-    def scalar(self) -> str:
-        return {"float64": "double", "float32": "float"}[self.dtype]
-
-    @property
-    def bytes(self) -> int:
-        return np.dtype(self.dtype).itemsize
-
-    @property
-    def bits(self) -> int:
-        return 8 * self.bytes * self.width
-
-    @property
-    def type(self) -> str:
-        return f"<{self.width} x {self.scalar}>"
-
-    @property
-    def suffix(self) -> str:
-        return f"v{self.width}f{8 * self.bytes}"
-
-    def splat(self, value: float) -> str:
-        rounded = float(np.dtype(self.dtype).type(value))
-        return f"splat ({self.scalar} 0x{struct.pack('>d', rounded).hex().upper()})"
 
 
 def library(v: Vectors, called: set[str]) -> list[str]:
@@ -82,15 +96,13 @@ def library(v: Vectors, called: set[str]) -> list[str]:
     declared: dict[str, str] = {}
     names = {name.removeprefix("@").removesuffix(f".{v.suffix}") for name in called}
     if names & {"sin", "cos", "sincos"}:
-        lines += _sincos(v, declared)
+        lines += defined(v, "sincos", 1, partial(sincos, v), declared)
         for k, name in enumerate(("sin", "cos")):
             if name in names:
                 lines += _one_of_sincos(v, name, k)
-    if "sign" in names:
-        lines += _sign(v)
-    for name, arity in LIBRARY.items():
+    for name, text in FUNCTIONS.items():
         if name in names:
-            lines += _lane_by_lane(v, name, arity, declared)
+            lines += defined(v, name, OPS[name].arity, partial(text, v), declared)
     for name in sorted(called):
         if name.startswith("@llvm.vector.reduce"):
             declared[name] = f"declare i1 {name}(<{v.width} x i1>)"
@@ -100,108 +112,97 @@ def library(v: Vectors, called: set[str]) -> list[str]:
     return [*lines, *declared.values()]
 
 
-def _sign(v: Vectors) -> list[str]:
-    T, zero = v.type, v.splat(0.0)
-    return [
-        f"define internal {T} @sign.{v.suffix}({T} %x) alwaysinline nounwind {{",
-        f"  %p = fcmp ogt {T} %x, {zero}",
-        f"  %n = fcmp olt {T} %x, {zero}",
-        f"  %z = fadd {T} %x, {zero}",  # -0 becomes 0, NaN stays
-        f"  %a = select <{v.width} x i1> %n, {T} {v.splat(-1.0)}, {T} %z",
-        f"  %s = select <{v.width} x i1> %p, {T} {v.splat(1.0)}, {T} %a",
-        f"  ret {T} %s",
-        "}",
-    ]
+def sign(v: Vectors, x: Value) -> Value:
+    """-1, 0 or 1; -0 becomes 0, NaN stays."""
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x + 0.0))
 
 
-def _polynomial(v: Vectors, name: str, coefficients: tuple[float, ...], z: str) -> list[str]:
-    """%name.0 = Σ c_k z^k by Horner's rule, fused."""
-    T, fma = v.type, f"@llvm.fma.{v.suffix}"
-    lines, last = [], v.splat(coefficients[-1])
-    for k in reversed(range(len(coefficients) - 1)):
-        lines.append(f"  %{name}.{k} = call {T} {fma}({T} {last}, {T} {z}, {T} {v.splat(coefficients[k])})")
-        last = f"%{name}.{k}"
-    return lines
+def sincos(v: Vectors, x: Value) -> tuple[Value, ...]:
+    """Sine and cosine, within 2 ulp."""
+    h, m, low = HALF_PI[v.scalar]
+    near, t, n = _quarter_turns(v, x)
+    r = fma(n, -low, fma(n, -m, fma(n, -h, t)))
+    z = r * r
+    s = fma(r * z, polynomial(z, SINE[v.scalar]), r)
+    half = z * 0.5
+    w = 1.0 - half
+    c = w + fma(z * z, polynomial(z, COSINE[v.scalar]), (1.0 - w) - half)
+    k = integer(n)
+    odd = k.is_odd()
+    sine = _flipped(v, where(odd, c, s), k)
+    cosine = _flipped(v, where(odd, s, c), k + 1)
+    return _or_by_library(v, near, x, {"sin": where(x.equals(0.0), x, sine), "cos": cosine})
 
 
-def _sincos(v: Vectors, declared: dict[str, str]) -> list[str]:
-    T, W, s = v.type, v.width, v.scalar
-    fma, rint, fabs = (f"@llvm.{f}.{v.suffix}" for f in ("fma", "rint", "fabs"))
-    any_lane = f"@llvm.vector.reduce.or.v{W}i1"
-    declared[fma] = f"declare {T} {fma}({T}, {T}, {T})"
-    declared[rint] = f"declare {T} {rint}({T})"
-    declared[fabs] = f"declare {T} {fabs}({T})"
-    declared[any_lane] = f"declare i1 {any_lane}(<{W} x i1>)"
-    h, m, low = (v.splat(-x) for x in HALF_PI[s])
-    ints = f"<{W} x i32>"
-    lines = [
-        f"define internal {{{T}, {T}}} @sincos.{v.suffix}({T} %x) nounwind {{",
-        "entry:",
-        f"  %size = call {T} {fabs}({T} %x)",
-        f"  %small = fcmp olt {T} %size, {v.splat(LARGE[s])}",
-        f"  %t = select <{W} x i1> %small, {T} %x, {T} {v.splat(0.0)}",
-        f"  %q = fmul {T} %t, {v.splat(2 / np.pi)}",
-        f"  %n = call {T} {rint}({T} %q)",
-        f"  %r0 = call {T} {fma}({T} %n, {T} {h}, {T} %t)",
-        f"  %r1 = call {T} {fma}({T} %n, {T} {m}, {T} %r0)",
-        f"  %r = call {T} {fma}({T} %n, {T} {low}, {T} %r1)",
-        f"  %z = fmul {T} %r, %r",
-        *_polynomial(v, "ps", SINE[s], "%z"),
-        f"  %rz = fmul {T} %r, %z",
-        f"  %s = call {T} {fma}({T} %rz, {T} %ps.0, {T} %r)",
-        *_polynomial(v, "pc", COSINE[s], "%z"),
-        f"  %zz = fmul {T} %z, %z",
-        f"  %half = fmul {T} %z, {v.splat(0.5)}",
-        f"  %w = fsub {T} {v.splat(1.0)}, %half",
-        f"  %w1 = fsub {T} {v.splat(1.0)}, %w",
-        f"  %err = fsub {T} %w1, %half",
-        f"  %tail = call {T} {fma}({T} %zz, {T} %pc.0, {T} %err)",
-        f"  %c = fadd {T} %w, %tail",
-        f"  %k = fptosi {T} %n to {ints}",
-        f"  %k1 = and {ints} %k, splat (i32 1)",
-        f"  %odd = icmp ne {ints} %k1, zeroinitializer",
-        f"  %k2 = and {ints} %k, splat (i32 2)",
-        f"  %flip = icmp ne {ints} %k2, zeroinitializer",
-        f"  %j = add {ints} %k, splat (i32 1)",
-        f"  %j2 = and {ints} %j, splat (i32 2)",
-        f"  %flop = icmp ne {ints} %j2, zeroinitializer",
-        f"  %s0 = select <{W} x i1> %odd, {T} %c, {T} %s",
-        f"  %c0 = select <{W} x i1> %odd, {T} %s, {T} %c",
-        f"  %s1 = fneg {T} %s0",
-        f"  %c1 = fneg {T} %c0",
-        f"  %sn = select <{W} x i1> %flip, {T} %s1, {T} %s0",
-        f"  %null = fcmp oeq {T} %x, {v.splat(0.0)}",
-        f"  %sf = select <{W} x i1> %null, {T} %x, {T} %sn",  # the sign of zero
-        f"  %cf = select <{W} x i1> %flop, {T} %c1, {T} %c0",
-        f"  %large = xor <{W} x i1> %small, splat (i1 true)",
-        f"  %any = call i1 {any_lane}(<{W} x i1> %large)",
-        "  br i1 %any, label %slow, label %done",
-        "slow:",
-    ]
-    for name, start in (("sin", "%sf"), ("cos", "%cf")):
-        function = name if s == "double" else f"{name}f"
-        declared[function] = f"declare {s} @{function}({s})"
-        last = start
-        for k in range(W):
-            lines += [
-                f"  %{name}.x{k} = extractelement {T} %x, i64 {k}",
-                f"  %{name}.y{k} = call {s} @{function}({s} %{name}.x{k})",
-                f"  %{name}.v{k} = insertelement {T} {last}, {s} %{name}.y{k}, i64 {k}",
-            ]
-            last = f"%{name}.v{k}"
-    return [
-        *lines,
-        f"  %sin.l = select <{W} x i1> %large, {T} %sin.v{W - 1}, {T} %sf",
-        f"  %cos.l = select <{W} x i1> %large, {T} %cos.v{W - 1}, {T} %cf",
-        "  br label %done",
-        "done:",
-        f"  %sin.d = phi {T} [ %sf, %entry ], [ %sin.l, %slow ]",
-        f"  %cos.d = phi {T} [ %cf, %entry ], [ %cos.l, %slow ]",
-        f"  %one = insertvalue {{{T}, {T}}} poison, {T} %sin.d, 0",
-        f"  %both = insertvalue {{{T}, {T}}} %one, {T} %cos.d, 1",
-        f"  ret {{{T}, {T}}} %both",
-        "}",
-    ]
+def tan(v: Vectors, x: Value) -> Value:
+    """Within 1.4 ulp: what rounding takes from r is kept as a small second number, through the division too."""
+    h, m, low = HALF_PI[v.scalar]
+    near, t, n = _quarter_turns(v, x)
+    r0 = fma(n, -h, t)
+    nm = n * m
+    r1 = r0 - nm
+    back = r1 - r0
+    lost = (r0 - (r1 - back)) - (nm + back)  # r0 - nm = r1 + lost, whichever is larger
+    rest = fma(n, -low, lost - fma(n, m, -nm))
+    r = r1 + rest
+    z = r * r
+    c = r * z * polynomial_in_halves(z, TANGENT[v.scalar])
+    u = r + c
+    c = fma(rest - (r - r1), fma(u, u, 1.0), c)  # the slope of the tangent is 1 + tan²
+    y = r + c
+    tail = c - (y - r)
+    q = -1.0 / y
+    cotangent = fma(fma(q, y, 1.0) + q * tail, q, q)
+    near_value = where(integer(n).is_odd(), cotangent, y)
+    return _or_by_library(v, near, x, {"tan": where(x.equals(0.0), x, near_value)})[0]
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "sign": sign,
+    "tan": tan,
+    "asin": asin,
+    "acos": acos,
+    "atan2": atan2,
+    "exp": exp,
+    "log": log,
+    "pow": power,
+}
+
+
+def _quarter_turns(v: Vectors, x: Value) -> tuple[Value, Value, Value]:
+    """Where |x| < LARGE; x there and 0 elsewhere; and how many times π/2 goes into that."""
+    near = abs(x) < LARGE[v.scalar]
+    t = where(near, x, 0.0)
+    return near, t, rint(t * (2 / np.pi))
+
+
+def _flipped(v: Vectors, x: Value, k: Value) -> Value:
+    """-x where the last but one bit of k is set."""
+    places = 8 * v.bytes - 2
+    return number(bits(x) ^ ((k << places) & (2 << places)))
+
+
+def _or_by_library(v: Vectors, near: Value, x: Value, results: dict[str, Value]) -> tuple[Value, ...]:
+    """The results of functions of x, in lanes that are not `near` by the C library; it is called if there are any."""
+    w, s = near.writer, v.scalar
+    far = ~near
+    reduce = f"@llvm.vector.reduce.or.v{v.width}i1"
+    w.declared[reduce] = f"declare i1 {reduce}({v.truth})"
+    any_far = w.value("i1", f"call i1 {reduce}({far.kind} {far.name})")
+    w.lines += [f"  br i1 {any_far.name}, label %slow, label %done", "slow:"]
+    slow = []
+    for name, result in results.items():
+        function = f"@{name}" if s == "double" else f"@{name}f"
+        w.declared[function] = f"declare {s} {function}({s})"
+        y = result
+        for k in range(v.width):
+            one = w.value(s, f"extractelement {x.kind} {x.name}, i64 {k}")
+            called = w.value(s, f"call {s} {function}({s} {one.name})")
+            y = w.value(v.type, f"insertelement {v.type} {y.name}, {s} {called.name}, i64 {k}")
+        slow.append(where(far, y, result))
+    w.lines += ["  br label %done", "done:"]
+    pairs = [(a.name, b.name) for a, b in zip(results.values(), slow, strict=True)]
+    return tuple(w.value(v.type, f"phi {v.type} [ {a}, %entry ], [ {b}, %slow ]") for a, b in pairs)
 
 
 def _one_of_sincos(v: Vectors, name: str, k: int) -> list[str]:
@@ -213,19 +214,3 @@ def _one_of_sincos(v: Vectors, name: str, k: int) -> list[str]:
         f"  ret {T} %y",
         "}",
     ]
-
-
-def _lane_by_lane(v: Vectors, name: str, arity: int, declared: dict[str, str]) -> list[str]:
-    T, s = v.type, v.scalar
-    function = name if s == "double" else f"{name}f"
-    operands = [f"%x{j}" for j in range(arity)]
-    declared[function] = f"declare {s} @{function}({', '.join([s] * arity)})"
-    lines = [f"define internal {T} @{name}.{v.suffix}({', '.join(f'{T} {x}' for x in operands)}) nounwind {{"]
-    last = "poison"
-    for k in range(v.width):
-        lines += [f"  %a{k}.{j} = extractelement {T} {x}, i64 {k}" for j, x in enumerate(operands)]
-        arguments = ", ".join(f"{s} %a{k}.{j}" for j in range(arity))
-        lines.append(f"  %y{k} = call {s} @{function}({arguments})")
-        lines.append(f"  %v{k} = insertelement {T} {last}, {s} %y{k}, i64 {k}")
-        last = f"%v{k}"
-    return [*lines, f"  ret {T} {last}", "}"]

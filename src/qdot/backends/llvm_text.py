@@ -1,18 +1,18 @@
 """A program as LLVM assembly: one vector register holds one value of several rows of the batch.
 
-`core` computes one vector of rows: column k of a port is a vector at pointer + k · stride. `kernel` runs it over
-rows begin to end of arrays with any strides: a port whose rows lie next to each other is read and written in place,
-any other goes through a small tile, and so does the last, partly filled vector. Every row is computed by the same
-code, so results do not depend on the size of the batch or on how it is split.
+`core` computes one vector of rows: it reads column k of an input as a vector at pointer + k · stride, and leaves each
+different result in a slot of a small tile as soon as it is known, so that results are not held in registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import count
 
+from qdot.backends.llvm_kernel import Tile, kernel
 from qdot.backends.llvm_math import Vectors, library
+from qdot.compiler.graph import BLOCKS
 from qdot.compiler.ops import OPS
-from qdot.compiler.program import Block, Instruction, Program
+from qdot.compiler.program import Block, Instruction, Program, steps
 
 CONTRACT = frozenset(("fadd", "fsub", "fmul"))
 INTRINSICS = {"@sqrt": "sqrt", "@abs": "fabs", "@floor": "floor", "@min": "minimum", "@max": "maximum"}
@@ -20,55 +20,66 @@ INTRINSICS = {"@sqrt": "sqrt", "@abs": "fabs", "@floor": "floor", "@min": "minim
 
 def assembly(program: Program, vectors: Vectors) -> str:
     """The module's text."""
-    writer = _Writer(program, vectors)
+    tile = Tile.of(program)
+    writer = _Writer(program, vectors, tile)
     core = writer.core()
-    return "\n".join([*core, *_kernel(program, vectors), *library(vectors, writer.called)])
+    return "\n".join([*core, *kernel(program, vectors, tile), *library(vectors, writer.called)])
 
 
 class _Writer:
     """Writes the body of a program; values are %v0, %v1 …, and `called` gathers the functions it needs."""
 
-    def __init__(self, program: Program, vectors: Vectors) -> None:
+    def __init__(self, program: Program, vectors: Vectors, tile: Tile) -> None:
         self.program = program
+        self.tile = tile
         self.vectors = vectors
         self.called: set[str] = set()
         self.lines: list[str] = []
         self.label = "entry"
         self.labels = 0
         self.names: dict[int, str] = {}
+        self.constants: dict[int, tuple[int, str]] = {}
+        self.places: dict[int, list[int]] = {}
+        self.read = {a for step in steps(program.body) for a in _operands(step)}
         self.twins = _sines_and_cosines(program.body)
         self.paired: dict[str, str] = {}
 
     def core(self) -> list[str]:
-        T = self.vectors.type
-        ports = [*self.program.inputs, *self.program.outputs]
-        parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(len(ports)))
-        results = self.block(self.program.body)
-        k = 0
-        for port, output in enumerate(self.program.outputs, start=len(self.program.inputs)):
-            for place in range(output.size):
-                address = self._address(port, place)
-                self.lines.append(f"  store {T} {results[k]}, ptr {address}, align {self.vectors.bytes}")
-                k += 1
-        attributes = (
-            f'nounwind "prefer-vector-width"="{self.vectors.bits}" "min-legal-vector-width"="{self.vectors.bits}"'
-        )
-        head = f"define internal void @core({parameters}) {attributes} {{"
-        return [head, "entry:", *self.lines, "  ret void", "}"]
+        inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
+        self.places = {r: [self.tile.slots[r]] for r in self.program.body.results}
+        self._code(self.program.body)
+        bits, bytes_ = self.vectors.bits, self.vectors.bits // 8
+        attributes = f'nounwind alignstack({bytes_}) "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+        head = f"define internal void @core({inputs}ptr noalias %tile, ptr noalias readonly %constants) {attributes} {{"
+        listed = ", ".join(f"{self.vectors.scalar} {x}" for _, x in self.constants.values())
+        table = f"@constants = internal constant [{len(self.constants)} x {self.vectors.scalar}] [{listed}]"
+        return [table, head, "entry:", *self.lines, "  ret void", "}"]
 
-    def block(self, block: Block) -> list[str]:
+    def _code(self, block: Block) -> None:
+        """What has places in the tile goes there at once, so that it need not stay in a register."""
+        defined = {r for step in block.code for r in step.results}
+        for step in block.code:
+            if step.op == "each":
+                for a, place in self._given(step):
+                    if a in defined:
+                        self.places.setdefault(a, []).append(place)
         for step in block.code:
             self.step(step)
-        return [self.names[r] for r in block.results]
+            if step.op != "each":  # which leaves its results in the tile by itself
+                for value in step.results:
+                    for place in self.places.get(value, ()):
+                        self._store(self.names[value], place)
 
     def step(self, step: Instruction) -> None:
         if step.op == "constant":
             self.names[step.results[0]] = self.vectors.splat(step.extra)
+            if step.extra != 0:  # which costs nothing to make
+                self.constants[step.results[0]] = len(self.constants), self.vectors.literal(step.extra)
         elif step.op == "truth":
             self.names[step.results[0]] = f"splat (i1 {'true' if step.extra else 'false'})"
         elif step.op == "input":
             self._input(step)
-        elif step.op in ("for", "while", "when"):
+        elif step.op in BLOCKS:
             getattr(self, f"_{step.op}")(step)
         elif step.op != "item":
             self._operation(step)
@@ -91,13 +102,24 @@ class _Writer:
         result = self._name(step.results[0])
         self.lines.append(f"  {result} = load {self.vectors.type}, ptr {address}, align {self.vectors.bytes}")
 
+    def _operand(self, value: int) -> str:
+        """A constant is read where it is used: an instruction takes one number from memory for all lanes."""
+        if value not in self.constants:
+            return self.names[value]
+        self.labels += 1
+        name = f"constant{self.labels}"
+        place, T = self.constants[value][0], self.vectors.scalar
+        self.lines.append(f"  %at.{name} = getelementptr {T}, ptr %constants, i64 {place}")
+        self.lines.append(f"  %{name} = load {T}, ptr %at.{name}, !invariant.load !1")
+        return self._broadcast(f"%{name}", name)
+
     def _name(self, value: int) -> str:
         self.names[value] = f"%v{value}"
         return self.names[value]
 
     def _operation(self, step: Instruction) -> None:
         row, T, W = OPS[step.op], self.vectors.type, self.vectors.width
-        args = [self.names[a] for a in step.args]
+        args = [self._operand(a) for a in step.args]
         if step.op in ("sin", "cos") and step.args[0] in self.twins:
             self.names[step.results[0]] = self._sine_or_cosine(step.op, args[0])
             return
@@ -134,6 +156,18 @@ class _Writer:
                 self.lines.append(f"  {pair}.{name} = extractvalue {{{T}, {T}}} {pair}, {k}")
             self.paired[angle] = pair
         return f"{pair}.{op}"
+
+    def _store(self, value: str, place: int | str) -> None:
+        v = self.vectors
+        self.labels += 1
+        self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr %tile, i64 {place}")
+        self.lines.append(f"  store {v.type} {value}, ptr %t{self.labels}, align {v.bytes * v.width}")
+
+    def _load(self, place: int | str, into: str) -> None:
+        v = self.vectors
+        self.labels += 1
+        self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr %tile, i64 {place}")
+        self.lines.append(f"  {into} = load {v.type}, ptr %t{self.labels}, align {v.bytes * v.width}")
 
     # -- loops and regions ---------------------------------------------------------------------------------------------
 
@@ -231,12 +265,58 @@ class _Writer:
         for r, x, y in zip(step.results, chosen, otherwise, strict=True):
             self._phi(self._name(r), T, [(x, last), (y, before)])
 
+    def _given(self, step: Instruction) -> list[tuple[int, int]]:
+        """What an `each` finds in the tile: values and their places."""
+        key = step.results[0]
+        return [*zip(step.args, count(self.tile.operands[key]), strict=False), *self.tile.captured[key].items()]
+
+    def _each(self, step: Instruction) -> None:
+        """Whatever it reads and gives is in the tile; only results that code reads are loaded from there."""
+        turns, block = step.extra
+        width, size = len(block.parameters), len(block.results)
+        first, operands = self.tile.slots[step.results[0]], self.tile.operands[step.results[0]]
+        for a, place in self._given(step):
+            if place not in self.places.get(a, ()):
+                self._store(self.names[a], place)
+        head, end, before = self._new_label("each"), self._new_label("end"), self.label
+        self.lines.append(f"  br label %{head}")
+        self._open(head)
+        turn = self._phi(f"%i.{head}", "i64", [("0", before)])
+        for k, p in enumerate(block.parameters):
+            if k == 0:
+                self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {width}")
+            self.lines.append(f"  %at{k}.{head} = add i64 %row.{head}, {operands + k}")
+            self._load(f"%at{k}.{head}", self._name(p))
+        captured = self.tile.captured[step.results[0]]
+        outside = {a: self.names[a] for a in captured}
+        for k, (a, place) in enumerate(captured.items()):
+            self.names[a] = f"%shared{k}.{head}"
+            self._load(place, self.names[a])
+        results = self._inner(block)
+        self.names.update(outside)
+        self.lines.append(f"  %out.{head} = mul i64 %i.{head}, {size}")
+        for k, x in enumerate(results):
+            self.lines.append(f"  %to{k}.{head} = add i64 %out.{head}, {first + k}")
+            self._store(x, f"%to{k}.{head}")
+        self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
+        self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
+        self._extend(turn, f"%n.{head}", self.label)
+        self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
+        self._open(end)
+        for r in step.results:
+            own = self.tile.slots[r]
+            elsewhere = [place for place in self.places.get(r, ()) if place != own]
+            if r in self.read or elsewhere:
+                self._load(own, self._name(r))
+            for place in elsewhere:
+                self._store(self.names[r], place)
+
     def _inner(self, block: Block) -> list[str]:
         """A nested block; what it pairs is not seen outside."""
         paired, self.paired = self.paired, dict(self.paired)
-        results = self.block(block)
+        self._code(block)
         self.paired = paired
-        return results
+        return [self.names[r] for r in block.results]
 
     def _broadcast(self, scalar: str, tag: str) -> str:
         v = self.vectors
@@ -254,135 +334,14 @@ class _Writer:
 def _sines_and_cosines(block: Block) -> set[int]:
     """Angles of which both the sine and the cosine are wanted."""
     wanted: dict[str, set[int]] = {"sin": set(), "cos": set()}
-    for step in _steps(block):
+    for step in steps(block):
         if step.op in wanted:
             wanted[step.op].add(step.args[0])
     return wanted["sin"] & wanted["cos"]
 
 
-def _steps(block: Block) -> Iterator[Instruction]:
-    for step in block.code:
-        yield step
-        if step.op in ("for", "while", "when"):
-            yield from _steps(step.extra[1])
-
-
-def _kernel(program: Program, v: Vectors) -> list[str]:
-    """void kernel(ports, tiles, begin, end): ports are (pointer, row stride, column stride) each, strides in elements;
-    tiles is room for one vector of rows of every port."""
-    ports = [*program.inputs, *program.outputs]
-    inputs, W, T = len(program.inputs), v.width, v.scalar
-    lines = ["define void @kernel(ptr %ports, ptr %tiles, i64 %begin, i64 %end) nounwind {", "entry:"]
-    offset = 0
-    for k, port in enumerate(ports):
-        lines.append(f"  %tile{k} = getelementptr {T}, ptr %tiles, i64 {offset}")
-        offset += port.size * W
-        for j, (name, kind) in enumerate((("base", "ptr"), ("row", "i64"), ("column", "i64"))):
-            lines.append(f"  %at{k}.{j} = getelementptr i64, ptr %ports, i64 {3 * k + j}")
-            lines.append(f"  %{name}{k} = load {kind}, ptr %at{k}.{j}")
-        lines.append(f"  %packed{k} = icmp eq i64 %row{k}, 1")
-    lines += [
-        "  %none = icmp uge i64 %begin, %end",
-        "  br i1 %none, label %done, label %chunk",
-        "chunk:",
-        "  %r = phi i64 [ %begin, %entry ], [ %next, %after ]",
-        f"  %next = add i64 %r, {W}",
-        "  %full = icmp ule i64 %next, %end",
-        "  %left0 = sub i64 %end, %r",
-        f"  %left = select i1 %full, i64 {W}, i64 %left0",
-        "  br label %port0",
-    ]
-    arguments = []
-    for k in range(len(ports)):
-        lines += _direct_or_tile(k, ports[k].size, v, copy_in=k < inputs)
-        arguments.append(f"ptr %p{k}, i64 %s{k}")
-    lines += [f"port{len(ports)}:", f"  call void @core({', '.join(arguments)})", f"  br label %out{inputs}"]
-    for k in range(inputs, len(ports)):
-        lines += _tile_out(k, ports[k].size, v)
-    lines += [
-        f"out{len(ports)}:",
-        "  br label %after",
-        "after:",
-        "  br i1 %full, label %more, label %done",
-        "more:",
-        "  %again = icmp ult i64 %next, %end",
-        "  br i1 %again, label %chunk, label %done",
-        "done:",
-        "  ret void",
-        "}",
-    ]
-    return [line.replace("[ %next, %after ]", "[ %next, %more ]") for line in lines]
-
-
-def _direct_or_tile(k: int, size: int, v: Vectors, *, copy_in: bool) -> list[str]:
-    """Where core finds port k: in place, or in a tile that is filled first."""
-    W, T = v.width, v.scalar
-    lines = [
-        f"port{k}:",
-        f"  %start{k} = mul i64 %r, %row{k}",
-        f"  %here{k} = getelementptr {T}, ptr %base{k}, i64 %start{k}",
-        f"  %direct{k} = and i1 %packed{k}, %full",
-        f"  br i1 %direct{k}, label %ready{k}, label %fill{k}",
-        f"fill{k}:",
-    ]
-    filled = f"fill{k}"
-    if copy_in and size:
-        lines += _copy_loop(f"fill{k}", k, size, v, into_tile=True)
-        filled = _copy_end(filled)
-    lines += [
-        f"  br label %ready{k}",
-        f"ready{k}:",
-        f"  %p{k} = phi ptr [ %here{k}, %port{k} ], [ %tile{k}, %{filled} ]",
-        f"  %s{k} = phi i64 [ %column{k}, %port{k} ], [ {W}, %{filled} ]",
-        f"  br label %port{k + 1}",
-    ]
-    return lines
-
-
-def _tile_out(k: int, size: int, v: Vectors) -> list[str]:
-    lines = [f"out{k}:", f"  br i1 %direct{k}, label %out{k + 1}, label %spill{k}", f"spill{k}:"]
-    if size:
-        lines += _copy_loop(f"spill{k}", k, size, v, into_tile=False)
-    return [*lines, f"  br label %out{k + 1}"]
-
-
-def _copy_end(tag: str) -> str:
-    return f"{tag}.end"
-
-
-def _copy_loop(tag: str, k: int, size: int, v: Vectors, *, into_tile: bool) -> list[str]:
-    """Between rows r … r + left of the array and the tile; lanes beyond the last row repeat it on the way in."""
-    W, T = v.width, v.scalar
-    lanes = str(W) if into_tile else "%left"
-    lines = [
-        f"  br label %{tag}.lane",
-        f"{tag}.lane:",
-        f"  %{tag}.l = phi i64 [ 0, %{tag} ], [ %{tag}.l1, %{tag}.next ]",
-        f"  %{tag}.last = sub i64 %left, 1",
-        f"  %{tag}.within = icmp ult i64 %{tag}.l, %left",
-        f"  %{tag}.row = select i1 %{tag}.within, i64 %{tag}.l, i64 %{tag}.last",
-        f"  %{tag}.offset = mul i64 %{tag}.row, %row{k}",
-        f"  %{tag}.from = getelementptr {T}, ptr %here{k}, i64 %{tag}.offset",
-        f"  br label %{tag}.column",
-        f"{tag}.column:",
-        f"  %{tag}.c = phi i64 [ 0, %{tag}.lane ], [ %{tag}.c1, %{tag}.column ]",
-        f"  %{tag}.ci = mul i64 %{tag}.c, %column{k}",
-        f"  %{tag}.outside = getelementptr {T}, ptr %{tag}.from, i64 %{tag}.ci",
-        f"  %{tag}.ti = mul i64 %{tag}.c, {W}",
-        f"  %{tag}.tl = add i64 %{tag}.ti, %{tag}.l",
-        f"  %{tag}.inside = getelementptr {T}, ptr %tile{k}, i64 %{tag}.tl",
-    ]
-    source, target = ("outside", "inside") if into_tile else ("inside", "outside")
-    lines += [
-        f"  %{tag}.x = load {T}, ptr %{tag}.{source}",
-        f"  store {T} %{tag}.x, ptr %{tag}.{target}",
-        f"  %{tag}.c1 = add i64 %{tag}.c, 1",
-        f"  %{tag}.cm = icmp ult i64 %{tag}.c1, {size}",
-        f"  br i1 %{tag}.cm, label %{tag}.column, label %{tag}.next",
-        f"{tag}.next:",
-        f"  %{tag}.l1 = add i64 %{tag}.l, 1",
-        f"  %{tag}.lm = icmp ult i64 %{tag}.l1, {lanes}",
-        f"  br i1 %{tag}.lm, label %{tag}.lane, label %{_copy_end(tag)}",
-        f"{_copy_end(tag)}:",
-    ]
-    return lines
+def _operands(step: Instruction) -> tuple[int, ...]:
+    """The values that the code of a step reads."""
+    if step.op in BLOCKS:
+        return (*step.args, *step.extra[1].results)
+    return () if step.op == "item" else step.args

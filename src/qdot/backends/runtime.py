@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qdot.backends.llvm import Kernel
+from qdot.backends.llvm_kernel import Tile
 from qdot.compiler.program import Port, Program
 from qdot.errors import ValueShapeError
 
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 WORTH_A_THREAD = 200_000
 """Operations; less is done before another thread has started."""
+
+LINE = 64
+"""Bytes of a cache line, and of the widest vector."""
+
+STREAMED = 2**24
+"""Bytes of results beyond which the caches do not hold them."""
 
 
 class Loaded:
@@ -33,6 +41,7 @@ class Loaded:
         self._width = width
         self._cost = max(1, program.operations())
         self._rows = threading.local()
+        self._room = (sum(p.size for p in program.inputs) + Tile.of(program).size) * width
 
     def single(self, values: Sequence[Any]) -> list[NDArray[Any]]:
         """One row: numbers in, arrays of one row out; through memory that stays, which is the quickest way."""
@@ -61,7 +70,7 @@ class Loaded:
                 rows = np.empty((batch, p.size), self.dtype)
                 copies.append((target, rows))
             written.append(rows)
-        ports = _described([*flat, *written])
+        ports = self._described(flat, written)
         self._run(ports, batch, threads)
         for target, rows in copies:
             target[...] = rows.reshape(target.shape)
@@ -86,8 +95,12 @@ class Loaded:
 
     def _tiles(self) -> NDArray[Any]:
         """Room for one vector of rows of every port, for one thread."""
-        ports = (*self.program.inputs, *self.program.outputs)
-        return np.empty(sum(p.size for p in ports) * self._width + 1, self.dtype)
+        return aligned((self._room,), self.dtype)
+
+    def _described(self, inputs: list[NDArray[Any]], outputs: list[NDArray[Any]]) -> NDArray[np.int64]:
+        """The fields of each port. More than the cache holds is written past it, where it can be."""
+        past = sum(x.nbytes for x in outputs) > STREAMED
+        return np.array([*(_fields(x) for x in inputs), *(_fields(x, past) for x in outputs)], dtype=np.int64)
 
 
 class _Row:
@@ -97,20 +110,25 @@ class _Row:
         self.tiles = tiles
         self.tiles_address = tiles.ctypes.data
         rows = [np.zeros((1, p.size), dtype) for p in (*program.inputs, *program.outputs)]
-        self.ports = _described(rows)
+        self.ports = np.array([_fields(x) for x in rows], dtype=np.int64)
         self.address = self.ports.ctypes.data
         shaped = [r.reshape(p.shape) for r, p in zip(rows, (*program.inputs, *program.outputs), strict=True)]
         self.inputs = shaped[: len(program.inputs)]
         self.outputs = shaped[len(program.inputs) :]
 
 
-def allocate(port: Port, batch: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An array (batch, *shape) with the batch next to each other in memory, which is the fast path.
+def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto") -> NDArray[Any]:
+    """An array (batch, *shape) in which the batch lies next to each other ("batch"), or each row does ("rows").
 
-    A column is a little longer than the batch: columns a power of two apart would all fall into the same cache lines.
+    Vectors read and write fastest in the first way; matrices are many columns, far apart, so "auto" takes the second
+    for them. A column or a long row is filled up to whole cache lines, and a column a little more: columns a power of
+    two apart would all fall into the same lines.
     """
-    length = -(-batch // 16) * 16 + 16
-    columns = np.empty((*port.shape, length), dtype)
+    line = LINE // dtype.itemsize
+    if layout == "rows" or (layout == "auto" and len(port.shape) > 1):
+        length = -(-port.size // line) * line if port.size > line else port.size
+        return aligned((batch, length), dtype)[:, : port.size].reshape(batch, *port.shape)
+    columns = aligned((*port.shape, -(-batch // line) * line + line), dtype)
     return np.moveaxis(columns, -1, 0)[:batch]
 
 
@@ -136,17 +154,23 @@ def _rows_view(array: NDArray[Any], port: Port, batch: int) -> NDArray[Any] | No
     return np.lib.stride_tricks.as_strided(array, (batch, port.size), (array.strides[0], strides[-1]))
 
 
-def _described(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
-    """(pointer, row stride, column stride) of each array, strides in elements."""
-    rows = []
-    for a in arrays:
-        size = a.itemsize
-        if a.strides[0] % size or a.strides[1] % size:
-            raise ValueShapeError(
-                "an array's entries lie at odd distances (a field of a structured array?); copy it first"
-            )
-        rows += [a.__array_interface__["data"][0], a.strides[0] // size, a.strides[1] // size]
-    return np.array(rows, dtype=np.int64)
+def _fields(array: NDArray[Any], past_the_cache: bool = False) -> tuple[int, int, int, bool]:
+    """(address, row stride, column stride, whether to write past the cache), strides in elements."""
+    size, (row, column) = array.itemsize, array.strides
+    if row % size or column % size:
+        raise ValueShapeError("an array's entries lie at odd distances (a field of a structured array?); copy it first")
+    address = array.__array_interface__["data"][0]
+    step = column if row == size else row if column == size else 1
+    streams = past_the_cache and address % LINE == 0 and step % LINE == 0
+    return address, row // size, column // size, streams
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A new array that starts with a cache line, as whole vectors like it."""
+    size = prod(shape) * dtype.itemsize
+    room = np.empty(size + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 @cache

@@ -9,12 +9,13 @@ sum of expressions to others (a vector–Jacobian product); counted loops are un
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from qdot.compiler.expr import Expr
-from qdot.compiler.graph import Graph
+from qdot.compiler.graph import BLOCKS, Graph, result_count
 from qdot.compiler.ops import OPS
 
-BLOCKS = ("for", "while", "when")
+X = TypeVar("X")
 
 
 def pushforward(outputs: Sequence[Expr], changes: Mapping[Expr, Expr | float]) -> list[Expr]:
@@ -105,8 +106,9 @@ class _Forward:
             return graph.zero
         if graph.ops[node] in BLOCKS:
             moves = any(self.change[a] != graph.zero for a in args)
-            carried = len(graph.extras[node][4]) - (graph.ops[node] == "while")
-            self.blocks[node] = self._of_block(node) if moves else [graph.zero] * carried
+            number, _, _, _, results = graph.extras[node]
+            count = result_count(graph.ops[node], number, len(results))
+            self.blocks[node] = self._of_block(node) if moves else [graph.zero] * count
             return graph.zero
         if graph.ops[node] == "item":
             return self.blocks[args[0]][graph.extras[node]]
@@ -121,8 +123,6 @@ class _Forward:
         graph, op = self.graph, self.graph.ops[block]
         number, operands, _, parameters, results = graph.extras[block]
         own, captured = graph.args[block][:operands], graph.args[block][operands:]
-        carried = len(results) - (op == "while")
-        start, given = own[operands - carried :], own[1 : operands - carried]
         lead = 1 if op == "for" else 0
 
         def body(values: Sequence[Expr]) -> list[Expr]:
@@ -135,6 +135,11 @@ class _Forward:
             numbers = new[1:] if op == "while" else new
             return [graph.expr(x) for x in (*new, *(inner.of(x) for x in numbers))]
 
+        if op == "each":
+            rows = graph.each([self._with_changes(row) for row in _rows_of(own, number)], body)
+            return [x.index for row in rows for x in row[len(results) :]]
+        carried = len(results) - (op == "while")
+        start, given = own[operands - carried :], own[1 : operands - carried]
         done = _run(graph, op, number, own[:1], self._with_changes(given), self._with_changes(start), body)
         return [x.index for x in done[carried:]]
 
@@ -177,12 +182,14 @@ class _Copy:
     def _block(self, node: int, args: tuple[int, ...]) -> list[int]:
         graph, op = self.graph, self.graph.ops[node]
         number, operands, _, parameters, results = graph.extras[node]
-        carried = len(results) - (op == "while")
         own = [graph.expr(a) for a in args[:operands]]
 
         def body(values: Sequence[Expr]) -> list[Expr]:
             return [graph.expr(x) for x in self._body(parameters, results, [v.index for v in values])]
 
+        if op == "each":
+            return [x.index for row in graph.each(_rows_of(own, number), body) for x in row]
+        carried = len(results) - (op == "while")
         done = _run(graph, op, number, args[:1], own[1 : operands - carried], own[operands - carried :], body)
         return [x.index for x in done]
 
@@ -198,9 +205,17 @@ class _Copy:
         if op == "when":
             inside = self._body(parameters, results, own[1 : 1 + number])
             return [graph.select(own[0], x, y) for x, y in zip(inside, own[1 + number :], strict=True)]
+        if op == "each":
+            return [x for row in _rows_of(own, number) for x in self._body(parameters, results, row)]
         for i in range(number):
             own = self._body(parameters, results, [graph.constant(float(i)), *own])
         return own
+
+
+def _rows_of(operands: Sequence[X], count: int) -> list[Sequence[X]]:
+    """The operands of each turn of an `each`."""
+    width = len(operands) // count
+    return [operands[k * width : (k + 1) * width] for k in range(count)]
 
 
 def _run(

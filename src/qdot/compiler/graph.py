@@ -21,6 +21,9 @@ import numpy as np
 from qdot.compiler.expr import Expr
 from qdot.compiler.ops import OPS
 
+BLOCKS = ("for", "while", "when", "each")
+"""Loops and regions: operations that hold a body."""
+
 
 class Graph:
     """The nodes of one trace, by number: operation, operands, and what else there is to know."""
@@ -259,6 +262,17 @@ class Graph:
         """
         return self._block("when", len(given), [condition, *given], otherwise, build)
 
+    def each(self, rows: Sequence[Sequence[Any]], build: Callable[[list[Expr]], Sequence[Any]]) -> list[list[Expr]]:
+        """[build(row) for row in rows], as one loop: the code of one row, however many there are."""
+        if not rows:
+            return []
+        width = len(rows[0])
+        if any(len(row) != width for row in rows):
+            raise ValueError("the rows of an 'each' have different lengths")
+        items = self._block("each", len(rows), [x for row in rows for x in row], [], build, width)
+        size = len(items) // len(rows)
+        return [items[k * size : (k + 1) * size] for k in range(len(rows))]
+
     def _block(
         self,
         op: str,
@@ -280,7 +294,7 @@ class Graph:
             results = tuple(self.require(x) for x in build([Expr(self, p) for p in parameters]))
         finally:
             self._open = outer
-        if len(results) != len(carried) + (op == "while"):
+        if op != "each" and len(results) != len(carried) + (op == "while"):
             raise ValueError(f"the body of a {op!r} returned {len(results)} values for {len(carried)} carried ones")
         if number < 0:
             raise ValueError(f"a {op!r} runs {number} times; the count must be zero or more")
@@ -290,7 +304,8 @@ class Graph:
                 raise ValueError(f"a {op!r} carries numbers; turn a truth into one with select(1.0, 0.0)")
         captured = self._captured(results, scope)
         node = self.node(op, operands + captured, (number, len(operands), scope, tuple(parameters), results))
-        return [Expr(self, self.node("item", (node,), k)) for k in range(len(carried))]
+        count = result_count(op, number, len(results))
+        return [Expr(self, self.node("item", (node,), k)) for k in range(count)]
 
     def is_truth(self, node: int) -> bool:
         row = OPS.get(self.ops[node])
@@ -323,6 +338,11 @@ class Graph:
         if depth == 0:
             return "…"
         return f"{op}({', '.join(self.text(a, depth - 1) for a in args)})"
+
+
+def result_count(op: str, number: int, results: int) -> int:
+    """How many values a loop or region gives whose body has so many results."""
+    return number * results if op == "each" else results - (op == "while")
 
 
 _FOLDED: dict[str, Callable[..., int]] = {

@@ -77,4 +77,15 @@ def _when(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], 
     return [np.where(condition, x, y) for x, y in zip(_run(block, values, inputs, dtype), otherwise, strict=True)]
 
 
-_CONTROL = {"for": _for, "while": _while, "when": _when}
+def _each(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], dtype: np.dtype[Any]) -> list[Any]:
+    count, block = step.extra
+    width = len(block.parameters)
+    results = []
+    for i in range(count):
+        row = step.args[i * width : (i + 1) * width]
+        values.update(zip(block.parameters, [values[a] for a in row], strict=True))
+        results += _run(block, values, inputs, dtype)
+    return results
+
+
+_CONTROL = {"for": _for, "while": _while, "when": _when, "each": _each}

@@ -1,8 +1,8 @@
 """A program: named inputs and outputs with shapes, and straight-line code with structured loops and regions.
 
 Values are numbered; an instruction defines one or more and uses earlier ones. A block has parameters, code and
-results; `for`, `while` and `when` hold a block. `lower` makes a program of a graph: it keeps what the outputs need
-(dead code falls away, equal things are one node already) and orders it so that few values are alive at a time.
+results; `for`, `while`, `when` and `each` hold a block. `lower` makes a program of a graph: it keeps what the outputs
+need (dead code falls away, equal things are one node already) and orders it so that few values are alive at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 from qdot.compiler.expr import Expr
-from qdot.compiler.graph import Graph
+from qdot.compiler.graph import BLOCKS, Graph, result_count
 from qdot.compiler.ops import OPS
 
 VERSION = 1
@@ -127,10 +127,11 @@ class _Lowering:
         return values[node]
 
     def _ordered(self, scope: int, results: tuple[int, ...], known: Mapping[int, int]) -> Iterator[int]:
-        """Operands before users; of two operands the one that needs more registers first (Sethi, Ullman 1970)."""
+        """Operands before users, results in the order in which the text made them; of two operands the one that needs
+        more registers first (Sethi, Ullman 1970), of a loop's many the one that the text made first."""
         args, needs = self.graph.args, self.needs
         done = set(known)
-        for root in results:
+        for root in sorted(set(results)):
             stack = [(root, False)]
             while stack:
                 node, ready = stack.pop()
@@ -141,7 +142,11 @@ class _Lowering:
                     yield node
                 else:
                     stack.append((node, True))
-                    stack.extend((a, False) for a in sorted(args[node], key=needs.__getitem__) if a not in done)
+                    if self.graph.ops[node] in BLOCKS:
+                        waiting = sorted(args[node], reverse=True)
+                    else:
+                        waiting = sorted(args[node], key=needs.__getitem__)
+                    stack.extend((a, False) for a in waiting if a not in done)
 
     def _instruction(self, node: int, values: dict[int, int]) -> Instruction:
         graph = self.graph
@@ -149,14 +154,13 @@ class _Lowering:
         args = tuple(values[a] for a in graph.args[node])
         if op == "parameter":
             raise ValueError("a value of a loop's body was used outside of it; return it from the body instead")
-        if op in ("for", "while", "when"):
+        if op in BLOCKS:
             number, operands, scope, parameters, results = extra
             block = self.block(scope, parameters, results, values)
-            carried = len(results) - (op == "while")
             first = self.count
-            self.count += carried
+            self.count += result_count(op, number, len(results))
             values[node] = first  # its items are first, first + 1, …
-            return Instruction(op, args[:operands], tuple(range(first, first + carried)), (number, block))
+            return Instruction(op, args[:operands], tuple(range(first, self.count)), (number, block))
         if op == "item":
             values[node] = args[0] + extra
             return Instruction("item", (values[node],), ())
@@ -174,6 +178,30 @@ def _register_needs(graph: Graph) -> list[int]:
         ranked = sorted((needs[a] for a in args), reverse=True)
         needs.append(max(1, *(n + k for k, n in enumerate(ranked))))
     return needs
+
+
+def steps(block: Block) -> Iterator[Instruction]:
+    """Every instruction, those of inner blocks after the one that holds them."""
+    for step in block.code:
+        yield step
+        if step.op in BLOCKS:
+            yield from steps(step.extra[1])
+
+
+def read_from_outside(block: Block) -> list[int]:
+    """The values of outer blocks that a block reads, in the order in which it first does."""
+    own = set(block.parameters)
+    found: dict[int, None] = {}
+    for step in steps(block):
+        if step.op in BLOCKS:
+            own.update(step.extra[1].parameters)
+        own.update(step.results)
+    for step in steps(block):
+        found.update((a, None) for a in step.args if a not in own)
+        if step.op in BLOCKS:
+            found.update((r, None) for r in step.extra[1].results if r not in own)
+    found.update((r, None) for r in block.results if r not in own)
+    return list(found)
 
 
 def verify(program: Program) -> None:
@@ -207,7 +235,7 @@ def _verify_block(block: Block, outer: dict[int, bool], sizes: Mapping[str, int]
 
 def _checked(step: Instruction, kinds: dict[int, bool], sizes: Mapping[str, int], name: str) -> bool:
     """Whether the instruction gives a truth; raises where it is wrong."""
-    if step.op in ("for", "while", "when"):
+    if step.op in BLOCKS:
         _verify_control(step, kinds, sizes, name)
         return False
     if step.op == "input":
@@ -236,19 +264,25 @@ def _verify_control(step: Instruction, kinds: dict[int, bool], sizes: Mapping[st
     carried = len(step.results)
     conditions = [kinds[a] for a in step.args[:1]] if step.op == "when" else truths[:1] if step.op == "while" else []
     numbers = [kinds[a] for a in step.args[step.op == "when" :]] + truths[step.op == "while" :]
-    expected = {"for": (carried, 1 + carried), "while": (carried, carried), "when": (1 + number + carried, number)}
-    if (len(step.args), len(block.parameters)) != expected[step.op] or len(truths) != carried + (step.op == "while"):
+    width = len(block.parameters)
+    expected = {
+        "for": (carried, 1 + carried),
+        "while": (carried, carried),
+        "when": (1 + number + carried, number),
+        "each": (number * width, width),
+    }
+    if (len(step.args), width) != expected[step.op] or carried != result_count(step.op, number, len(truths)):
         raise ValueError(f"program {name!r}: the values of a {step.op!r} do not fit its {carried} results")
-    if number < 0 or any(numbers) or not all(conditions):
+    if number < 0 or any(numbers) or not all(conditions) or (step.op == "each" and not step.results):
         raise ValueError(f"program {name!r}: a {step.op!r} has a value of the wrong kind (number or truth) or count")
 
 
 def _operations(block: Block) -> int:
     total = 0
     for step in block.code:
-        if step.op in ("for", "while", "when"):
+        if step.op in BLOCKS:
             number, inner = step.extra
-            total += _operations(inner) * (number if step.op == "for" else 1)
+            total += _operations(inner) * (number if step.op in ("for", "each") else 1)
         elif step.op in OPS:
             total += 1
     return total
@@ -258,7 +292,7 @@ def _packed(block: Block) -> list[Any]:
     code = []
     for step in block.code:
         extra = step.extra
-        if step.op in ("for", "while", "when"):
+        if step.op in BLOCKS:
             extra = [extra[0], _packed(extra[1])]
         elif step.op == "constant":
             extra = float(extra).hex()
@@ -270,7 +304,7 @@ def _unpacked(rows: list[Any]) -> Block:
     parameters, code, results = rows
     steps = []
     for op, args, defined, extra in code:
-        if op in ("for", "while", "when"):
+        if op in BLOCKS:
             extra = (extra[0], _unpacked(extra[1]))
         elif op == "constant":
             extra = float.fromhex(extra)
@@ -286,7 +320,7 @@ def _lines(block: Block, indent: str) -> Iterator[str]:
             continue
         defined = ", ".join(f"%{r}" for r in step.results)
         args = " ".join(f"%{a}" for a in step.args)
-        if step.op in ("for", "while", "when"):
+        if step.op in BLOCKS:
             number, inner = step.extra
             with_ = " ".join(f"%{p}" for p in inner.parameters)
             yield f"{indent}{defined} = {step.op} {number} {args} with {with_}"

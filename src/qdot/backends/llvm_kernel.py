@@ -1,0 +1,339 @@
+"""The loop over the batch around a program's core, as LLVM assembly.
+
+`kernel` runs rows begin to end of arrays with any strides. An input whose rows lie next to each other is read in
+place; any other goes through a small tile, and so does the last, partly filled vector. Results go from the core's
+slots to the arrays: a vector of rows at a time where rows lie next to each other, past the cache where the runtime
+says that it is too small for them; by transposed squares where the columns do; number by number elsewhere. Every row
+is computed by the same code, so results do not depend on the size of the batch or on how it is split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qdot.backends.llvm_math import Vectors
+from qdot.compiler.ops import OPS
+from qdot.compiler.program import Instruction, Program, read_from_outside, steps
+
+FIELDS = ("base", "row", "column", "stream")
+"""What describes a port to the kernel, an i64 each: its address, the distances of rows and columns in elements, and
+whether to write past the cache (then rows or columns lie next to each other, and vectors of them are aligned)."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Places for vectors of rows: what an `each` reads and writes turn by turn, and the program's results."""
+
+    slots: dict[int, int]
+    """Of values: each has one, so mirror images share theirs, and so do all zeros."""
+    operands: dict[int, int]
+    """The first place of an `each`'s operands, by its first result; where a row gives as many results as it is given
+    operands, they take the operands' place."""
+    captured: dict[int, dict[int, int]]
+    """By an `each`'s first result: places of the numbers that all its turns read, next to each other."""
+    size: int
+
+    @staticmethod
+    def of(program: Program) -> Tile:
+        slots: dict[int, int] = {}
+        operands: dict[int, int] = {}
+        captured: dict[int, dict[int, int]] = {}
+        unkept = {r for step in steps(program.body) if _is_constant_or_truth(step) for r in step.results}
+        size = 0
+        for step in steps(program.body):
+            if step.op == "each":
+                key = step.results[0]
+                slots.update((r, size + k) for k, r in enumerate(step.results))
+                in_place = len(step.args) == len(step.results)
+                operands[key] = size if in_place else size + len(step.results)
+                size += len(step.results) + (0 if in_place else len(step.args))
+                shared = [x for x in read_from_outside(step.extra[1]) if x not in unkept]
+                captured[key] = {x: size + k for k, x in enumerate(shared)}
+                size += len(shared)
+        for value in program.body.results:
+            if value not in slots:
+                slots[value] = size
+                size += 1
+        return Tile(slots, operands, captured, size)
+
+
+def _is_constant_or_truth(step: Instruction) -> bool:
+    return step.op in ("constant", "truth") or (step.op in OPS and OPS[step.op].returns_truth)
+
+
+def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
+    """void kernel(ports, tiles, begin, end): `tiles` is aligned room for one vector of rows of every input, then for
+    those of the tile."""
+    inputs, ports = len(program.inputs), (*program.inputs, *program.outputs)
+    entries = ", ".join(f"i32 {tile.slots[r]}" for r in program.body.results)
+    lines = [
+        f"@slots = internal constant [{len(program.body.results)} x i32] [{entries}]",
+        "define void @kernel(ptr %ports, ptr %tiles, i64 %begin, i64 %end) nounwind {",
+        "entry:",
+    ]
+    for k in range(len(ports)):
+        for j, name in enumerate(FIELDS):
+            lines.append(f"  %at{k}.{j} = getelementptr i64, ptr %ports, i64 {len(FIELDS) * k + j}")
+            lines.append(f"  %{name}{k} = load {'ptr' if name == 'base' else 'i64'}, ptr %at{k}.{j}")
+    offset = 0
+    for k, port in enumerate(program.inputs):
+        lines.append(f"  %tile{k} = getelementptr {v.type}, ptr %tiles, i64 {offset}")
+        offset += port.size
+    lines += [
+        f"  %results = getelementptr {v.type}, ptr %tiles, i64 {offset}",
+        "  %none = icmp uge i64 %begin, %end",
+        "  br i1 %none, label %done, label %chunk",
+        "chunk:",
+        f"  %r = phi i64 [ %begin, %entry ], [ %next, %out{len(ports)} ]",
+        f"  %next = add i64 %r, {v.width}",
+        "  %rest = sub i64 %end, %r",
+        f"  %left = call i64 @llvm.umin.i64(i64 %rest, i64 {v.width})",
+        f"  %full = icmp eq i64 %left, {v.width}",
+    ]
+    for k in range(len(ports)):
+        lines.append(f"  %start{k} = mul i64 %r, %row{k}")
+        lines.append(f"  %here{k} = getelementptr {v.scalar}, ptr %base{k}, i64 %start{k}")
+    lines.append("  br label %port0")
+    for k, port in enumerate(program.inputs):
+        lines += [
+            f"port{k}:",
+            f"  %packed{k} = icmp eq i64 %row{k}, 1",
+            f"  %direct{k} = and i1 %packed{k}, %full",
+            f"  br i1 %direct{k}, label %port{k + 1}, label %fill{k}",
+            f"fill{k}:",
+            f"  call void @fill(ptr %here{k}, i64 %row{k}, i64 %column{k}, i64 {port.size}, i64 %left, ptr %tile{k})",
+            f"  br label %port{k + 1}",
+        ]
+    lines.append(f"port{inputs}:")
+    for k in range(inputs):
+        lines.append(f"  %p{k} = select i1 %direct{k}, ptr %here{k}, ptr %tile{k}")
+        lines.append(f"  %s{k} = select i1 %direct{k}, i64 %column{k}, i64 {v.width}")
+    arguments = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(inputs))
+    lines.append(f"  call void @core({arguments}ptr %results, ptr @constants)")
+    first = 0
+    for k, port in enumerate(program.outputs, start=inputs):
+        entry = f"ptr getelementptr (i32, ptr @slots, i64 {first})"
+        lines.append(
+            f"  call void @spread({entry}, ptr %results, ptr %here{k}, i64 %row{k}, i64 %column{k}, i64 %stream{k}, "
+            f"i64 {port.size}, i64 %left)"
+        )
+        first += port.size
+    return [
+        *lines,
+        f"  br label %out{len(ports)}",
+        f"out{len(ports)}:",
+        "  %more = icmp ult i64 %next, %end",
+        "  br i1 %more, label %chunk, label %finished",
+        "finished:",
+        "  fence seq_cst",  # what went past the cache is seen by all who see that the kernel has returned
+        "  br label %done",
+        "done:",
+        "  ret void",
+        "}",
+        "declare i64 @llvm.umin.i64(i64, i64)",
+        "!0 = !{i32 1}",  # what !nontemporal refers to
+        "!1 = !{}",  # what !invariant.load refers to
+        _fill(v),
+        _spread(v),
+    ]
+
+
+def _fill(v: Vectors) -> str:
+    """void fill(from, row, column, size, left, tile): `left` rows of an array into a tile; lanes beyond repeat the last
+    row. Where a row's numbers lie next to each other, squares of W rows and W columns are transposed."""
+    W, T, V, B = v.width, v.scalar, v.type, v.bytes
+    rows, turned, columns = [], *_transposed(v, [f"%x{k}" for k in range(W)])
+    for k in range(W):
+        rows += [
+            f"  %d{k} = mul i64 %row, {k}",
+            f"  %a{k} = getelementptr {T}, ptr %corner, i64 %d{k}",
+            f"  %x{k} = load {V}, ptr %a{k}, align {B}",
+        ]
+    stores = [
+        line
+        for k, x in enumerate(columns)
+        for line in (
+            f"  %t{k} = getelementptr {V}, ptr %to, i64 {k}",
+            f"  store {V} {x}, ptr %t{k}, align {W * B}",
+        )
+    ]
+    body = "\n".join([*rows, *turned, *stores])
+    return f"""
+define internal void @fill(ptr %from, i64 %row, i64 %column, i64 %size, i64 %left, ptr %tile) nounwind noinline {{
+entry:
+{_whole_squares(v)}
+square:
+  %s = phi i64 [ 0, %entry ], [ %s1, %square ]
+  %corner = getelementptr {T}, ptr %from, i64 %s
+  %to = getelementptr {V}, ptr %tile, i64 %s
+{body}
+  %s1 = add i64 %s, {W}
+  %more.s = icmp ult i64 %s1, %whole
+  br i1 %more.s, label %square, label %single
+single:
+  %first = phi i64 [ 0, %entry ], [ %whole, %square ]
+  %any = icmp ult i64 %first, %size
+  br i1 %any, label %lane, label %done
+lane:
+  %l = phi i64 [ 0, %single ], [ %l1, %next ]
+  %last = sub i64 %left, 1
+  %r = call i64 @llvm.umin.i64(i64 %l, i64 %last)
+  %offset = mul i64 %r, %row
+  %line = getelementptr {T}, ptr %from, i64 %offset
+  br label %number
+number:
+  %c = phi i64 [ %first, %lane ], [ %c1, %number ]
+  %ci = mul i64 %c, %column
+  %outside = getelementptr {T}, ptr %line, i64 %ci
+  %inside = getelementptr {V}, ptr %tile, i64 %c, i64 %l
+  %n = load {T}, ptr %outside
+  store {T} %n, ptr %inside
+  %c1 = add i64 %c, 1
+  %more.c = icmp ult i64 %c1, %size
+  br i1 %more.c, label %number, label %next
+next:
+  %l1 = add i64 %l, 1
+  %more.l = icmp ult i64 %l1, {W}
+  br i1 %more.l, label %lane, label %done
+done:
+  ret void
+}}"""
+
+
+def _spread(v: Vectors) -> str:
+    """void spread(entries, results, to, row, column, stream, size, left): columns of `left` rows from their slots."""
+    W, T, V, B = v.width, v.scalar, v.type, v.bytes
+    past, near = f"align {W * B}, !nontemporal !0", f"align {B}"
+    return f"""
+define internal void @spread(ptr %entries, ptr %results, ptr %to, i64 %row, i64 %column, i64 %stream, i64 %size,
+                             i64 %left) nounwind noinline {{
+start:
+  %past = icmp ne i64 %stream, 0
+  %full = icmp eq i64 %left, {W}
+  %packed = icmp eq i64 %row, 1
+  %direct = and i1 %full, %packed
+  br i1 %direct, label %vectors, label %entry
+vectors:
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %done, label %where
+where:
+  br i1 %past, label %past.column, label %near.column
+{_vectors("past", v, past)}
+{_vectors("near", v, near)}
+entry:
+{_whole_squares(v)}
+square:
+  br i1 %past, label %past.square, label %near.square
+{_squares("past", v, past)}
+{_squares("near", v, near)}
+single:
+  %first = phi i64 [ 0, %entry ], [ %whole, %past.square ], [ %whole, %near.square ]
+  %any = icmp ult i64 %first, %size
+  br i1 %any, label %lane, label %done
+lane:
+  %l = phi i64 [ 0, %single ], [ %l1, %next ]
+  %offset = mul i64 %l, %row
+  %line = getelementptr {T}, ptr %to, i64 %offset
+  br label %number
+number:
+  %c = phi i64 [ %first, %lane ], [ %c1, %number ]
+  %ci = mul i64 %c, %column
+  %outside = getelementptr {T}, ptr %line, i64 %ci
+  %entry.c = getelementptr i32, ptr %entries, i64 %c
+  %slot = load i32, ptr %entry.c
+  %inside = getelementptr {V}, ptr %results, i32 %slot, i64 %l
+  %n = load {T}, ptr %inside
+  store {T} %n, ptr %outside
+  %c1 = add i64 %c, 1
+  %more.c = icmp ult i64 %c1, %size
+  br i1 %more.c, label %number, label %next
+next:
+  %l1 = add i64 %l, 1
+  %more.l = icmp ult i64 %l1, %left
+  br i1 %more.l, label %lane, label %done
+done:
+  ret void
+}}"""
+
+
+def _vectors(tag: str, v: Vectors, how: str) -> str:
+    """A vector of rows of each column."""
+    return f"""{tag}.column:
+  %{tag}.c = phi i64 [ 0, %where ], [ %{tag}.c1, %{tag}.column ]
+  %{tag}.to = phi ptr [ %to, %where ], [ %{tag}.to1, %{tag}.column ]
+  %{tag}.entry = getelementptr i32, ptr %entries, i64 %{tag}.c
+  %{tag}.number = load i32, ptr %{tag}.entry
+  %{tag}.slot = getelementptr {v.type}, ptr %results, i32 %{tag}.number
+  %{tag}.x = load {v.type}, ptr %{tag}.slot, align {v.bytes * v.width}
+  store {v.type} %{tag}.x, ptr %{tag}.to, {how}
+  %{tag}.to1 = getelementptr {v.scalar}, ptr %{tag}.to, i64 %column
+  %{tag}.c1 = add i64 %{tag}.c, 1
+  %{tag}.more = icmp ult i64 %{tag}.c1, %size
+  br i1 %{tag}.more, label %{tag}.column, label %done"""
+
+
+def _squares(tag: str, v: Vectors, how: str) -> str:
+    """W columns of W rows at a time, turned so that each row's numbers lie next to each other."""
+    loads = [
+        line
+        for k in range(v.width)
+        for line in (
+            f"  %{tag}.e{k} = getelementptr i32, ptr %{tag}.entries, i64 {k}",
+            f"  %{tag}.i{k} = load i32, ptr %{tag}.e{k}",
+            f"  %{tag}.t{k} = getelementptr {v.type}, ptr %results, i32 %{tag}.i{k}",
+            f"  %{tag}.x{k} = load {v.type}, ptr %{tag}.t{k}, align {v.bytes * v.width}",
+        )
+    ]
+    turned, rows = _transposed(v, [f"%{tag}.x{k}" for k in range(v.width)])
+    stores = [
+        line
+        for k, x in enumerate(rows)
+        for line in (
+            f"  %{tag}.d{k} = mul i64 %row, {k}",
+            f"  %{tag}.a{k} = getelementptr {v.scalar}, ptr %{tag}.corner, i64 %{tag}.d{k}",
+            f"  store {v.type} {x}, ptr %{tag}.a{k}, {how}",
+        )
+    ]
+    body = "\n".join([*loads, *turned, *stores])
+    return f"""{tag}.square:
+  %{tag}.s = phi i64 [ 0, %square ], [ %{tag}.s1, %{tag}.square ]
+  %{tag}.corner = getelementptr {v.scalar}, ptr %to, i64 %{tag}.s
+  %{tag}.entries = getelementptr i32, ptr %entries, i64 %{tag}.s
+{body}
+  %{tag}.s1 = add i64 %{tag}.s, {v.width}
+  %{tag}.on = icmp ult i64 %{tag}.s1, %whole
+  br i1 %{tag}.on, label %{tag}.square, label %single"""
+
+
+def _whole_squares(v: Vectors) -> str:
+    """%whole: how many columns make whole squares; none where rows are missing or a row's numbers lie apart."""
+    return f"""  %close = icmp eq i64 %column, 1
+  %all = icmp eq i64 %left, {v.width}
+  %squares = and i1 %close, %all
+  %even = and i64 %size, -{v.width}
+  %whole = select i1 %squares, i64 %even, i64 0
+  %has = icmp ne i64 %whole, 0
+  br i1 %has, label %square, label %single"""
+
+
+def _transposed(v: Vectors, rows: list[str]) -> tuple[list[str], list[str]]:
+    """Code that transposes a square of W vectors, and the names of its results.
+
+    Eklundh's way: for d = 1, 2, 4 … vectors d apart exchange the lanes in which the bit d differs.
+    """
+    lines, d = [], 1
+    while d < v.width:
+        turned = list(rows)
+        low = [lane if not lane & d else v.width + lane - d for lane in range(v.width)]
+        high = [lane + d if not lane & d else v.width + lane for lane in range(v.width)]
+        for k in range(v.width):
+            if not k & d:
+                for place, mask in ((k, low), (k + d, high)):
+                    turned[place] = f"{rows[place]}.{d}"
+                    lanes = ", ".join(f"i32 {m}" for m in mask)
+                    lines.append(
+                        f"  {turned[place]} = shufflevector {v.type} {rows[k]}, {v.type} {rows[k + d]}, "
+                        f"<{v.width} x i32> <{lanes}>"
+                    )
+        rows, d = turned, 2 * d
+    return lines, rows
