@@ -1,9 +1,12 @@
 """Hypothesis: no deadline (first calls load packages); in CI the same examples every run.
 
-Compiled code stays in a folder of the run's own.
+Public functions run their texts, not compiled programs: tests make thousands of models and call each once or twice.
+tests/programs/test_dispatch.py turns compiling on. Compiled code stays in a folder of the run's own.
 """
 
 import os
+
+os.environ.setdefault("QDOT_COMPILE", "off")
 
 import pytest
 from hypothesis import settings

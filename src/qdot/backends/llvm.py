@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any
 
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
 
-VERSION = 11
+VERSION = 12
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -41,8 +43,12 @@ def host() -> Host:
 
 def compiled_object(program: Program, vectors: Vectors) -> bytes:
     """The object file of a program's kernel."""
-    binding = _binding()
-    module = binding.parse_assembly(assembly(program, vectors))
+    return object_of(assembly(program, vectors))
+
+
+def object_of(text: str) -> bytes:
+    """The object file of a module in LLVM assembly."""
+    module = _binding().parse_assembly(text)
     module.verify()
     return bytes(_machine().emit_object(module))
 
@@ -53,17 +59,23 @@ def digest(parts: tuple[object, ...]) -> str:
 
 
 class Kernel:
-    """Loaded machine code: `call(ports, tiles, begin, end)` runs rows begin to end; Python's lock is not held."""
+    """Loaded machine code of a function "kernel", at an address; `symbols` are addresses of functions that it calls.
 
-    def __init__(self, code: bytes) -> None:
+    `call(ports, tiles, begin, end)` runs rows begin to end; Python's lock is not held.
+    """
+
+    def __init__(self, code: bytes, symbols: Mapping[str, int] = MappingProxyType({})) -> None:
         binding = _binding()
+        for name, address in symbols.items():
+            binding.add_symbol(name, address)
         backing = binding.parse_assembly("")
         # Code of the small model reaches its constants by short ways: all sections must lie in one block.
         self._engine = binding.create_mcjit_compiler(backing, _machine_for_engine())
         self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        address = self._engine.get_function_address("kernel")
-        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
+        self.address: int = self._engine.get_function_address("kernel")
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self.call = kind(self.address)
 
 
 @cache

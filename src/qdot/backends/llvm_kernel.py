@@ -125,6 +125,10 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         "  %more = icmp ult i64 %next, %end",
         "  br i1 %more, label %chunk, label %finished",
         "finished:",
+        *(f"  %past{k} = or i64 %stream{k}, {f'%past{k - 1}' if k > inputs else 0}" for k in range(inputs, len(ports))),
+        f"  %any = icmp ne i64 {f'%past{len(ports) - 1}' if program.outputs else 0}, 0",
+        "  br i1 %any, label %fence, label %done",
+        "fence:",
         "  fence seq_cst",  # what went past the cache is seen by all who see that the kernel has returned
         "  br label %done",
         "done:",

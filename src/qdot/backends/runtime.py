@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -15,14 +15,18 @@ import numpy as np
 
 from qdot.backends.llvm import Kernel
 from qdot.backends.llvm_kernel import Tile
+from qdot.backends.python_call import available, quick_call
 from qdot.compiler.program import Port, Program
 from qdot.errors import ValueShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WORTH_A_THREAD = 200_000
-"""Operations; less is done before another thread has started."""
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""Processors that this process may use."""
+
+WORTH_A_THREAD = 4_000_000
+"""Operations, a tenth of a millisecond: less is done before another thread has started."""
 
 LINE = 64
 """Bytes of a cache line, and of the widest vector."""
@@ -40,22 +44,38 @@ class Loaded:
         self._kernel = kernel
         self._width = width
         self._cost = max(1, program.operations())
-        self._rows = threading.local()
+        self._threads = threading.local()
         self._room = (sum(p.size for p in program.inputs) + Tile.of(program).size) * width
 
     def single(self, values: Sequence[Any]) -> list[NDArray[Any]]:
-        """One row: numbers in, arrays of one row out; through memory that stays, which is the quickest way."""
-        try:
-            row = self._rows.row
-        except AttributeError:
-            row = self._rows.row = _Row(self.program, self.dtype, self._tiles())
-        for k, place in enumerate(row.inputs):
+        """One row: numbers in, arrays of one row out; through memory that stays."""
+        mine = self._mine()
+        for k, place in enumerate(mine.row.inputs):
             place[...] = values[k]
-        self._kernel.call(row.address, row.tiles_address, 0, 1)
-        return [place.copy() for place in row.outputs]
+        self._kernel.call(mine.row.address, mine.tiles_address, 0, 1)
+        return [place.copy() for place in mine.row.outputs]
+
+    def quick(
+        self, make: Callable[[list[NDArray[Any]]], Callable[[], Any]], check: int | None
+    ) -> Callable[..., Any] | None:
+        """A built-in function of vectors that runs one row, or None where there can be none.
+
+        `make` is given the memory of the outputs and gives what returns a result; `check` is the number of an output
+        that must be small, see `python_call`.
+        """
+        if not available() or any(len(p.shape) != 1 for p in self.program.inputs):
+            return None
+        row, tiles = _Row(self.program, self.dtype), self._tiles()
+        checked = None if check is None else row.outputs[check]
+        return quick_call(self._kernel, row.ports, tiles, row.inputs, checked, make(row.outputs))
 
     def batch(
-        self, arrays: Mapping[str, NDArray[Any]], batch: int, out: Mapping[str, NDArray[Any]], threads: int | None
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        batch: int,
+        out: Mapping[str, NDArray[Any]],
+        threads: int | None,
+        layout: str = "auto",
     ) -> dict[str, NDArray[Any]]:
         """Rows of a batch: inputs (batch, …) or single rows (…), any strides; outputs as given, or new."""
         flat = [_as_rows(arrays[p.name], p, batch, self.dtype) for p in self.program.inputs]
@@ -63,21 +83,21 @@ class Loaded:
         written: list[NDArray[Any]] = []
         copies: list[tuple[NDArray[Any], NDArray[Any]]] = []
         for p in self.program.outputs:
-            target = out[p.name] if p.name in out else allocate(p, batch, self.dtype)
+            target = out[p.name] if p.name in out else allocate(p, batch, self.dtype, layout)
             results[p.name] = target
-            rows = _rows_view(target, p, batch)
-            if rows is None:  # strides that no single column stride describes
-                rows = np.empty((batch, p.size), self.dtype)
-                copies.append((target, rows))
-            written.append(rows)
-        ports = self._described(flat, written)
+            if _steps(target) is None:
+                copies.append((target, np.empty(target.shape, self.dtype)))
+                target = copies[-1][1]
+            written.append(target)
+        past = sum(x.nbytes for x in written) > STREAMED  # more than the cache holds
+        ports = np.array([*(_fields(x) for x in flat), *(_fields(x, past) for x in written)], dtype=np.int64)
         self._run(ports, batch, threads)
-        for target, rows in copies:
-            target[...] = rows.reshape(target.shape)
+        for target, made in copies:
+            target[...] = made
         return results
 
     def _run(self, ports: NDArray[np.int64], batch: int, threads: int | None) -> None:
-        limit = threads or os.cpu_count() or 1
+        limit = threads or CORES
         count = max(1, min(limit, batch * self._cost // WORTH_A_THREAD, batch // self._width))
         if count == 1:
             self._part(ports, 0, batch)
@@ -90,31 +110,40 @@ class Loaded:
             job.result()
 
     def _part(self, ports: NDArray[np.int64], begin: int, end: int) -> None:
-        tiles = self._tiles()  # by name, so that it lives until the call returns
-        self._kernel.call(ports.ctypes.data, tiles.ctypes.data, begin, end)
+        self._kernel.call(ports.ctypes.data, self._mine().tiles_address, begin, end)
+
+    def _mine(self) -> _Memory:
+        """The memory of this thread."""
+        try:
+            found: _Memory = self._threads.memory
+        except AttributeError:
+            found = self._threads.memory = _Memory(_Row(self.program, self.dtype), self._tiles())
+        return found
 
     def _tiles(self) -> NDArray[Any]:
         """Room for one vector of rows of every port, for one thread."""
         return aligned((self._room,), self.dtype)
 
-    def _described(self, inputs: list[NDArray[Any]], outputs: list[NDArray[Any]]) -> NDArray[np.int64]:
-        """The fields of each port. More than the cache holds is written past it, where it can be."""
-        past = sum(x.nbytes for x in outputs) > STREAMED
-        return np.array([*(_fields(x) for x in inputs), *(_fields(x, past) for x in outputs)], dtype=np.int64)
-
 
 class _Row:
     """Memory for one row of every port, and its description."""
 
-    def __init__(self, program: Program, dtype: np.dtype[Any], tiles: NDArray[Any]) -> None:
-        self.tiles = tiles
-        self.tiles_address = tiles.ctypes.data
+    def __init__(self, program: Program, dtype: np.dtype[Any]) -> None:
         rows = [np.zeros((1, p.size), dtype) for p in (*program.inputs, *program.outputs)]
         self.ports = np.array([_fields(x) for x in rows], dtype=np.int64)
         self.address = self.ports.ctypes.data
         shaped = [r.reshape(p.shape) for r, p in zip(rows, (*program.inputs, *program.outputs), strict=True)]
         self.inputs = shaped[: len(program.inputs)]
         self.outputs = shaped[len(program.inputs) :]
+
+
+class _Memory:
+    """What a thread needs to run a kernel."""
+
+    def __init__(self, row: _Row, tiles: NDArray[Any]) -> None:
+        self.row = row
+        self.tiles = tiles
+        self.tiles_address = tiles.ctypes.data
 
 
 def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto") -> NDArray[Any]:
@@ -129,39 +158,42 @@ def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto")
         length = -(-port.size // line) * line if port.size > line else port.size
         return aligned((batch, length), dtype)[:, : port.size].reshape(batch, *port.shape)
     columns = aligned((*port.shape, -(-batch // line) * line + line), dtype)
-    return np.moveaxis(columns, -1, 0)[:batch]
+    axes = len(port.shape)
+    return columns.transpose(axes, *range(axes))[:batch]
 
 
 def _as_rows(array: NDArray[Any], port: Port, batch: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An input as (batch, size) in the program's dtype; a single row repeats with stride zero."""
+    """An input as (batch, …) in the program's dtype, as a kernel can read it; a single row repeats with stride zero."""
     if array.ndim == len(port.shape):
         array = np.broadcast_to(array, (batch, *port.shape))
-    array = array.astype(dtype, copy=False)
-    rows = _rows_view(array, port, batch)
-    return array.reshape(batch, port.size) if rows is None else rows
+    if array.dtype is not dtype:
+        array = array.astype(dtype, copy=False)
+    return np.ascontiguousarray(array) if _steps(array) is None else array
 
 
-def _rows_view(array: NDArray[Any], port: Port, batch: int) -> NDArray[Any] | None:
-    """The array as (batch, size) without copying, or None."""
+def _steps(array: NDArray[Any]) -> tuple[int, int] | None:
+    """Bytes from row to row and from column to column, or None where no one number tells the latter."""
+    strides = array.strides
     if array.ndim == 2:
-        return array
+        return strides[0], strides[1]
     if array.ndim == 1:
-        return array[:, None]
-    sizes, strides = array.shape[1:], array.strides[1:]
-    for n, outer, inner in zip(sizes[1:], strides, strides[1:], strict=False):
+        return strides[0], array.itemsize
+    for n, outer, inner in zip(array.shape[2:], strides[1:], strides[2:], strict=False):
         if outer != n * inner:
             return None
-    return np.lib.stride_tricks.as_strided(array, (batch, port.size), (array.strides[0], strides[-1]))
+    return strides[0], strides[-1]
 
 
 def _fields(array: NDArray[Any], past_the_cache: bool = False) -> tuple[int, int, int, bool]:
-    """(address, row stride, column stride, whether to write past the cache), strides in elements."""
-    size, (row, column) = array.itemsize, array.strides
+    """(address, row step, column step, whether to write past the cache), steps in elements."""
+    steps, size = _steps(array), array.itemsize
+    assert steps is not None
+    row, column = steps
     if row % size or column % size:
         raise ValueShapeError("an array's entries lie at odd distances (a field of a structured array?); copy it first")
-    address = array.__array_interface__["data"][0]
-    step = column if row == size else row if column == size else 1
-    streams = past_the_cache and address % LINE == 0 and step % LINE == 0
+    address = array.ctypes.data
+    apart = column if row == size else row if column == size else 1
+    streams = past_the_cache and address % LINE == 0 and apart % LINE == 0
     return address, row // size, column // size, streams
 
 
@@ -175,7 +207,7 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="qdot")
+    return ThreadPoolExecutor(CORES, thread_name_prefix="qdot")
 
 
 if hasattr(os, "register_at_fork"):

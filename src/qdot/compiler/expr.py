@@ -20,6 +20,8 @@ class Expr:
         self.index = index
 
     def _with(self, op: Callable[[int, int], int], other: Any, swap: bool = False) -> Any:
+        if isinstance(other, bool) and not self.graph.is_truth(self.index):
+            other = float(other)  # True is 1 among numbers, as in Python
         i = self.graph.index_of(other)
         if i is None:
             return NotImplemented

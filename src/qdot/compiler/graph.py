@@ -12,6 +12,7 @@ by construction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -25,10 +26,15 @@ BLOCKS = ("for", "while", "when", "each")
 """Loops and regions: operations that hold a body."""
 
 
+class TooLarge(Exception):
+    """A trace made more nodes than it was allowed to."""
+
+
 class Graph:
     """The nodes of one trace, by number: operation, operands, and what else there is to know."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = math.inf if limit is None else limit
         self.ops: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.extras: list[Any] = []
@@ -49,6 +55,8 @@ class Graph:
         if found is not None:
             return found
         index = self._memo[key] = len(self.ops)
+        if index >= self._limit:
+            raise TooLarge(f"more than {self._limit} nodes")
         self.ops.append(op)
         self.args.append(args)
         self.extras.append(extra)

@@ -87,6 +87,22 @@ class Program:
         verify(program)
         return program
 
+    def packed(self) -> tuple[Program, dict[str, list[int]]]:
+        """The program with a vector of the different entries of each output for it, and where each entry is in that."""
+        outputs: list[Port] = []
+        results: list[int] = []
+        entries: dict[str, list[int]] = {}
+        k = 0
+        for port in self.outputs:
+            mine = self.body.results[k : k + port.size]
+            places = {value: place for place, value in enumerate(dict.fromkeys(mine))}
+            outputs.append(Port(port.name, (len(places),)))
+            entries[port.name] = [places[value] for value in mine]
+            results += places
+            k += port.size
+        body = Block(self.body.parameters, self.body.code, tuple(results))
+        return Program(self.name, self.inputs, tuple(outputs), body), entries
+
     def __str__(self) -> str:
         takes = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
         gives = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)

@@ -10,9 +10,17 @@ from qdot.compiler.graph import Graph
 from qdot.compiler.program import Port, Program, lower
 
 
-def trace(name: str, function: Callable[..., Mapping[str, Any]], inputs: Mapping[str, tuple[int, ...]]) -> Program:
-    """The program of a function from named inputs to named outputs, each nested lists of expressions."""
-    graph = Graph()
+def trace(
+    name: str,
+    function: Callable[..., Mapping[str, Any]],
+    inputs: Mapping[str, tuple[int, ...]],
+    limit: int | None = None,
+) -> Program:
+    """The program of a function from named inputs to named outputs, each nested lists of expressions.
+
+    A trace that makes more than `limit` nodes stops with a `TooLarge`.
+    """
+    graph = Graph(limit)
     ports = [Port(n, tuple(shape)) for n, shape in inputs.items()]
     arguments = {p.name: shaped([graph.input(p.name, k) for k in range(p.size)], p.shape) for p in ports}
     outputs = {Port(n, shape_of(value)): flattened(value) for n, value in function(**arguments).items()}

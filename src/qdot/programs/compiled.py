@@ -1,4 +1,4 @@
-"""`compile`: a function of a model traced once, and turned into machine code or C."""
+"""`compile`: a function of a model traced once, and turned into machine code or C; and calling that with arrays."""
 
 from __future__ import annotations
 
@@ -7,25 +7,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.algebra import entries_of
-from qdot.algorithms.frames import body_frames, root_frame
 from qdot.backends.cache import cached
 from qdot.compiler.program import Port, Program
-from qdot.compiler.trace import trace
 from qdot.errors import CompileError, ValueShapeError
 from qdot.model.model import Model, require_model
-from qdot.model.vectors import CONFIGURATIONS, NEAR_CONFIGURATIONS, VELOCITIES
-from qdot.programs import (
-    expressions as _expressions,  # makes traced expressions scalars  # noqa: F401
-    parameters as constants,
-)
-from qdot.spatial import Force
+from qdot.programs.traced import Traced, traced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +26,11 @@ if TYPE_CHECKING:
     from qdot.backends.runtime import Loaded
 
 TARGETS = ("llvm", "c", "interpreter")
+LAYOUTS = ("auto", "batch", "rows")
 SLOW = 1.0
-"""Seconds of compiling after which a note is due."""
+"""Seconds of compiling for which a note is due."""
+
+SECONDS_PER_OPERATION = 1e-4
 
 
 def compile(
@@ -43,6 +39,8 @@ def compile(
     *,
     target: str = "llvm",
     dtype: str = "float64",
+    layout: str = "auto",
+    packed: bool = False,
     parameters: Iterable[str] = (),
     wrenches: Iterable[str] = (),
     **options: Any,
@@ -53,73 +51,21 @@ def compile(
     qdot.algebra. Its arguments called q, v, a, tau … become inputs; so do the model constants named in `parameters`
     (see qdot.programs.parameters), a value for each row, and external wrenches on the frames named in `wrenches`, as
     inputs "wrench.NAME". Other arguments are given here, as `frame="hand"`.
+
+    `layout` is how the arrays of results lie in memory: "batch" with the rows of the batch next to each other, which
+    vectors over the batch write fastest; "rows" with each row's numbers next to each other, as NumPy does; "auto" is
+    the first for vectors and the second for matrices. Inputs may lie in any way. `packed` results are vectors of the
+    different entries only: a mass matrix without its mirror image and zeros, see `Compiled.unpacked`.
     """
     require_model(model, "compile")
-    if target not in TARGETS:
-        raise CompileError(f"target {target!r} is unknown; choose from {', '.join(TARGETS)}")
+    for what, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
+        if value not in choices:
+            raise CompileError(f"{what} {value!r} is unknown; choose from {', '.join(choices)}")
     if np.dtype(dtype) not in (np.dtype("float64"), np.dtype("float32")):
         raise CompileError(f"dtype {dtype!r} cannot be compiled; choose float64 or float32")
     text = inspect.unwrap(function)
-    given = (tuple(parameters), tuple(wrenches))
-    program, rebuild = min(
-        (_traced(text, model, *given, choice) for choice in _formulations(text, options)),
-        key=lambda traced: traced[0].operations(),
-    )
-    return Compiled(program, rebuild, target, np.dtype(dtype).name)
-
-
-def _formulations(text: Callable[..., Any], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The ways to write an algorithm that works in several frames: tracing is quick, so the cheapest is found."""
-    if "frames" in inspect.signature(text).parameters and "frames" not in options:
-        for frames in (body_frames, root_frame):
-            yield {**options, "frames": frames}
-    else:
-        yield options
-
-
-def _traced(
-    text: Callable[..., Any], model: Model, paths: tuple[str, ...], frames: tuple[str, ...], options: Mapping[str, Any]
-) -> tuple[Program, Any]:
-    inputs: dict[str, tuple[int, ...]] = {}
-    vectors = []
-    for name, parameter in inspect.signature(text).parameters.items():
-        is_vector = name in (*CONFIGURATIONS, *NEAR_CONFIGURATIONS, *VELOCITIES)
-        if is_vector and name not in options and parameter.default is inspect.Parameter.empty:
-            vectors.append(name)
-            inputs[name] = (model.nv if name in VELOCITIES else model.nq,)
-    for path in paths:
-        inputs[path] = constants.shape_of(model, path)
-    for frame in frames:
-        model.frame(frame)
-        inputs[f"wrench.{frame}"] = (6,)
-    structure: list[Any] = []
-
-    def run(**given: Any) -> dict[str, Any]:
-        changed = constants.with_parameters(model, {p: given[p] for p in paths}) if paths else model
-        extra = dict(options)
-        if frames:
-            extra["wrenches"] = {f: Force.of(given[f"wrench.{f}"]) for f in frames}
-        named, rebuild = _outputs(text(changed, *(given[v] for v in vectors), **extra))
-        structure.append(rebuild)
-        return named
-
-    try:
-        program = trace(getattr(text, "__name__", "function"), run, inputs)
-    except TypeError as error:
-        raise CompileError(
-            f"{getattr(text, '__name__', text)!r} cannot be compiled for {model.name!r}: {error}"
-        ) from error
-    return program, structure[0]
-
-
-def _outputs(result: Any) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], Any]]:
-    """Named outputs of a result, and how to put their arrays back into its form."""
-    if isinstance(result, Mapping):
-        return {str(k): entries_of(v) for k, v in result.items()}, lambda arrays: {k: arrays[str(k)] for k in result}
-    if isinstance(result, tuple):
-        named = {str(k): entries_of(v) for k, v in enumerate(result)}
-        return named, lambda arrays: tuple(arrays[str(k)] for k in range(len(result)))
-    return {"result": entries_of(result)}, lambda arrays: arrays["result"]
+    found = traced(text, model, parameters=tuple(parameters), wrenches=tuple(wrenches), options=options)
+    return Compiled(found, target=target, dtype=np.dtype(dtype).name, layout=layout, packed=packed)
 
 
 class Compiled:
@@ -128,15 +74,43 @@ class Compiled:
     Rows are computed independently and alike, so results do not depend on the batch, its memory layout or the threads.
     """
 
-    def __init__(self, program: Program, rebuild: Callable[[Mapping[str, Any]], Any], target: str, dtype: str) -> None:
-        self.program = program
+    def __init__(
+        self,
+        found: Traced,
+        *,
+        target: str = "llvm",
+        dtype: str = "float64",
+        layout: str = "auto",
+        packed: bool = False,
+        checked: bool = False,
+    ) -> None:
+        """Where it is `checked`, the last output, "check", is small for rows that are sound."""
+        self.program, self._rebuild = found
+        self._shapes_unpacked = {p.name: p.shape for p in self.program.outputs}
+        self._entries: dict[str, list[int]] | None = None
+        if packed:
+            self.program, self._entries = self.program.packed()
         self.target = target
         self.dtype = np.dtype(dtype)
-        self._rebuild = rebuild
-        self._code: Loaded | None = _load(program, dtype) if target == "llvm" else None
-        self._names = tuple(p.name for p in program.inputs)
-        self._shapes = tuple(p.shape for p in program.inputs)
-        self._one_result = [p.name for p in program.outputs] == ["result"]
+        self.layout = layout
+        self._checked = checked
+        self._names = tuple(p.name for p in self.program.inputs)
+        self._shapes = tuple(p.shape for p in self.program.inputs)
+        self._code: Loaded | None = _load(self.program, dtype) if target == "llvm" else None
+
+    @cached_property
+    def quick(self) -> Callable[..., Any]:
+        """One row of vectors of the program's own type, in the least time: None where they are anything else, or where
+        the check fails."""
+        names = [p.name for p in self.program.outputs]
+
+        def maker(rows: list[NDArray[Any]]) -> Callable[[], Any]:
+            if names[: len(names) - self._checked] == ["result"]:
+                return rows[0].copy if rows[0].ndim else rows[0].item
+            return lambda: self._rebuild({n: _own(x) for n, x in zip(names, rows, strict=True)})
+
+        found = None if self._code is None else self._code.quick(maker, len(names) - 1 if self._checked else None)
+        return _refused if found is None else found
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -165,36 +139,48 @@ class Compiled:
         **kwargs: Any,
     ) -> Any:
         """Evaluate. `out` is an array, or arrays by output name, to write into; `threads` bounds how many are used."""
-        if self._code is not None and out is None and not kwargs and self._are_rows(args):
-            return self._single(args)
+        if out is None and not kwargs:
+            done = self.quick(*args)
+            if done is not None:
+                return done
         if self.target == "c":
             raise CompileError("a program compiled to C is written to a file with write(path), not called")
         values = self._bound(args, kwargs)
         arrays = [self._array(p, x) for p, x in zip(self.program.inputs, values, strict=True)]
         batch = self._batch(arrays)
-        if batch is None and out is None and self._code is not None:
-            return self._single(arrays)
         targets = self._targets(out, batch, arrays)
+        if batch is None and self._code is not None and not targets:
+            rows = self._code.single(arrays)
+            return self._rebuild({p.name: _own(x) for p, x in zip(self.program.outputs, rows, strict=True)})
         results = self._evaluate(arrays, 1 if batch is None else batch, targets, threads)
         if batch is None:
             results = {name: x[0] for name, x in results.items()}
         return self._rebuild(results)
 
-    def _are_rows(self, args: Sequence[Any]) -> bool:
-        """Whether these are arrays of one row each, which need no further look."""
-        if len(args) != len(self._shapes):
-            return False
-        for a, shape in zip(args, self._shapes):  # noqa: B905  counted above, and this loop is what a call costs
-            if type(a) is not np.ndarray or a.shape != shape or a.dtype is not self.dtype:
-                return False
-        return True
+    def sound(self, arrays: Sequence[NDArray[Any]], batch: int | None = None) -> Any | None:
+        """The result for arrays that are known to fit, one row (…) or (batch, …) of each input in order; None where a
+        row fails the check."""
+        from qdot.backends.python_call import CHECKED
 
-    def _single(self, arrays: Sequence[Any]) -> Any:
-        assert self._code is not None
-        rows = self._code.single(arrays)
-        if self._one_result:
-            return rows[0]
-        return self._rebuild({p.name: r for p, r in zip(self.program.outputs, rows, strict=True)})
+        results = self._evaluate(arrays, 1 if batch is None else batch, {}, None)
+        if not np.all(results["check"] < CHECKED):
+            return None
+        return self._rebuild(results if batch is not None else {name: _own(x[0]) for name, x in results.items()})
+
+    def unpacked(self, result: Any) -> Any:
+        """The full arrays of a packed result, which may be a row or a batch."""
+        if self._entries is None:
+            return result
+        if isinstance(result, Mapping):
+            return {name: self._full(str(name), x) for name, x in result.items()}
+        if isinstance(result, tuple):
+            return tuple(self._full(str(k), x) for k, x in enumerate(result))
+        return self._full("result", result)
+
+    def _full(self, name: str, packed: NDArray[Any]) -> NDArray[Any]:
+        assert self._entries is not None
+        full = packed[..., self._entries[name]]
+        return full.reshape(*packed.shape[:-1], *self._shapes_unpacked[name])
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the program as one self-contained C file; returns its path."""
@@ -209,7 +195,7 @@ class Compiled:
     ) -> dict[str, Any]:
         named = dict(zip(self._names, arrays, strict=True))
         if self._code is not None:
-            return self._code.batch(named, batch, out, threads)
+            return self._code.batch(named, batch, out, threads, self.layout)
         from qdot.compiler.interpret import interpret
 
         full = {p.name: np.broadcast_to(named[p.name], (batch, *p.shape)) for p in self.program.inputs}
@@ -218,7 +204,9 @@ class Compiled:
             target[...] = results[name]
         return {**results, **out}
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        if not kwargs and len(args) == len(self._names):
+            return args
         unknown = sorted(set(kwargs) - set(self._names))
         if unknown or len(args) > len(self._names):
             what = f"{unknown[0]!r}" if unknown else f"{len(args)} positional arguments"
@@ -234,6 +222,8 @@ class Compiled:
         return [given[n] for n in self._names]
 
     def _array(self, port: Port, value: Any) -> NDArray[Any]:
+        if type(value) is np.ndarray and value.dtype is self.dtype and value.shape[1:] == port.shape:
+            return value
         try:
             array = np.asarray(value)
         except ValueError:
@@ -284,6 +274,15 @@ class Compiled:
         return array if batch is not None else array[None]
 
 
+def _own(row: NDArray[Any]) -> Any:
+    """A row of memory that stays, as the caller's own: a number, or an array."""
+    return row.copy() if row.ndim else row.item()
+
+
+def _refused(*args: Any) -> None:
+    return None
+
+
 def _load(program: Program, dtype: str) -> Loaded:
     """Machine code for a program, from the cache if it is there."""
     import llvmlite
@@ -296,13 +295,13 @@ def _load(program: Program, dtype: str) -> Loaded:
     key = "-".join((re.sub(r"\W+", "_", program.name), llvm.digest(parts)))
 
     def build() -> bytes:
+        expected = program.operations() * SECONDS_PER_OPERATION
+        if expected > SLOW:
+            print(f"qdot: compiling {program.name}, some {expected:.0f} s …", end="", file=sys.stderr, flush=True)
         start = time.perf_counter()
         code = llvm.compiled_object(program, vectors)
-        seconds = time.perf_counter() - start
-        if seconds > SLOW:
-            print(
-                f"qdot: compiled {program.name} ({program.operations()} operations) in {seconds:.1f} s", file=sys.stderr
-            )
+        if expected > SLOW:
+            print(f" {time.perf_counter() - start:.1f} s, kept for the next time", file=sys.stderr)
         return code
 
     return runtime.Loaded(program, llvm.Kernel(cached(key, build)), dtype, vectors.width)

@@ -1,8 +1,9 @@
 """The public functions: the texts of `qdot.algorithms` made ready for what people pass.
 
-Each takes vectors of numbers (lists, tuples, arrays), a batch of them as an array (batch, n), or symbols; checks them
-against the model; runs the text; and packs the answer: an array (batch first), a spatial value, or a dict by name.
-A single vector among batches is used for every row.
+Each takes vectors of numbers (lists, tuples, arrays), a batch of them as an array (batch, n), or symbols. Numbers go to
+a compiled program, built at first use (see `dispatch`). Anything else is checked against the model, the text runs on
+it, and the answer is packed: an array (batch first), a spatial value, or a dict by name. A single vector among batches
+is used for every row.
 """
 
 from __future__ import annotations
@@ -36,21 +37,48 @@ from qdot.algorithms import (
 )
 from qdot.errors import SingularError, ValueShapeError
 from qdot.model.model import Model, require_model
-from qdot.model.vectors import CONFIGURATIONS, NEAR_CONFIGURATIONS, VELOCITIES, scalars_of
+from qdot.model.vectors import scalars_of
+from qdot.programs.dispatch import Programs
+from qdot.programs.traced import VECTORS
 from qdot.spatial import Force
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-VECTORS = frozenset(CONFIGURATIONS + NEAR_CONFIGURATIONS + VELOCITIES)
-
-
-def function(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | None = None) -> Callable[P, Any]:
+def function(
+    text: Callable[P, R],
+    shape: Callable[[Model], tuple[int, ...]] | None = None,
+    *,
+    compiled: bool = True,
+    needs_inertia: bool = False,
+) -> Callable[P, Any]:
     """A public function from the text of an algorithm; arguments called q, v, a, tau … are vectors of the model.
 
-    `shape` is that of a matrix whose rows may all be missing, in a model without freedoms.
+    `shape` is that of a matrix whose rows may all be missing, in a model without freedoms. What returns spatial values
+    is not `compiled`. What solves with the mass matrix `needs_inertia`: it says which joints move no mass.
     """
+    careful = _refusing_singular(_checked(text, shape)) if needs_inertia else _checked(text, shape)
+    if not compiled:
+        return careful
+    programs = Programs(text, lambda m: m.nv > 0 and not (needs_inertia and conditioning.motions_without_inertia(m)))
+    quick = programs.quick
+
+    @functools.wraps(text)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        if not kwargs and args:
+            known = quick.get(id(args[0]))
+            done = None if known is None else known(*args[1:])
+            if done is not None:
+                return done
+        done = programs.result(args, kwargs)
+        return careful(*args, **kwargs) if done is None else done
+
+    return call
+
+
+def _checked(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | None) -> Callable[P, Any]:
+    """The text for what people pass: vectors checked and split into scalars, the result packed."""
     signature = inspect.signature(text)
 
     @functools.wraps(text)
@@ -163,8 +191,8 @@ def _singular(model: Model, names: Sequence[str]) -> SingularError:
     )
 
 
-kinematics = function(motion.kinematics)
-frame_pose = function(motion.frame_pose)
+kinematics = function(motion.kinematics, compiled=False)
+frame_pose = function(motion.frame_pose, compiled=False)
 jacobian = function(jacobians.jacobian)
 analytic_jacobian = function(jacobians.analytic_jacobian)
 point_jacobian = function(jacobians.point_jacobian)
@@ -172,31 +200,31 @@ link_jacobians = function(jacobians.link_jacobians, lambda m: (len(m.bodies), 2,
 bias_acceleration = function(jacobians.bias_acceleration)
 
 inverse_dynamics = function(rnea.inverse_dynamics)
-joint_wrenches = function(rnea.joint_wrenches)
-forward_dynamics = _refusing_singular(function(aba.forward_dynamics))
+joint_wrenches = function(rnea.joint_wrenches, compiled=False)
+forward_dynamics = function(aba.forward_dynamics, needs_inertia=True)
 mass_matrix = function(crba.mass_matrix, lambda m: (m.nv, m.nv))
 bias_forces = function(bias.bias_forces)
 velocity_forces = function(bias.velocity_forces)
 gravity_forces = function(bias.gravity_forces)
 passive_forces = function(passive.passive_forces)
 coriolis_matrix = function(coriolis.coriolis_matrix, lambda m: (m.nv, m.nv))
-christoffel_symbols = function(lagrangian.christoffel_symbols, lambda m: (m.nv, m.nv, m.nv))
+christoffel_symbols = function(lagrangian.christoffel_symbols, lambda m: (m.nv, m.nv, m.nv), compiled=False)
 regressor = function(regressors.regressor, lambda m: (m.nv, 10 * len(m.bodies)))
 inertial_parameters = function(regressors.inertial_parameters)
 
 inverse_dynamics_derivatives = function(derivatives.inverse_dynamics_derivatives, lambda m: (m.nv, m.nv))
-forward_dynamics_derivatives = _refusing_singular(
-    function(derivatives.forward_dynamics_derivatives, lambda m: (m.nv, m.nv))
+forward_dynamics_derivatives = function(
+    derivatives.forward_dynamics_derivatives, lambda m: (m.nv, m.nv), needs_inertia=True
 )
-inverse_mass_matrix = _refusing_singular(function(inverse_mass.inverse_mass_matrix, lambda m: (m.nv, m.nv)))
+inverse_mass_matrix = function(inverse_mass.inverse_mass_matrix, lambda m: (m.nv, m.nv), needs_inertia=True)
 frame_velocity_derivatives = function(kinematic_derivatives.frame_velocity_derivatives)
 frame_acceleration_derivatives = function(kinematic_derivatives.frame_acceleration_derivatives)
 
 kinetic_energy = function(energies.kinetic_energy)
 potential_energy = function(energies.potential_energy)
 energy = function(energies.energy)
-momentum = function(momenta.momentum)
-centroidal_momentum = function(momenta.centroidal_momentum)
+momentum = function(momenta.momentum, compiled=False)
+centroidal_momentum = function(momenta.centroidal_momentum, compiled=False)
 centroidal_momentum_matrix = function(momenta.centroidal_momentum_matrix)
 center_of_mass = function(momenta.center_of_mass)
 com_jacobian = function(momenta.com_jacobian)
