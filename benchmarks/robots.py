@@ -7,6 +7,7 @@ the same numbers and the same joints locked.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,15 @@ def quadruped() -> Robot:
 def humanoid() -> Robot:
     """Talos with one joint in each gripper: free base and 32 joints, nv = 38."""
     return _read("talos", "talos_data/robots/talos_reduced.urdf", True)
+
+
+def each_robot(*readers: Callable[[], Robot]) -> Iterator[Robot]:
+    """The robots that can be read; a message on stderr for each that cannot."""
+    for read in readers:
+        try:
+            yield read()
+        except Missing as why:
+            print(f"left out: {why}", file=sys.stderr)
 
 
 def states(model: pin.Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

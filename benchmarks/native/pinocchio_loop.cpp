@@ -2,15 +2,13 @@
 //
 // Only headers are used, nothing of the wheel's libraries is linked: every template is instantiated here, with the
 // vector instructions of this machine. So no choice of alignment, standard library or compiler has to agree with how
-// the wheel was built. The parser of URDF files is the one thing the headers lack; the caller parses (with the same
-// wheel, from Python) and hands the joints over one by one. Joints keep Pinocchio's own types, JointModelRX and so on.
+// the wheel was built. Joints keep Pinocchio's own types, JointModelRX and so on.
 //
 // A state is a row: q, v, u are (n, nq), (n, nv), (n, nv) in C order, thus columns here. u is the acceleration of
-// inverse dynamics and the force of forward dynamics. Results stay in Pinocchio's Data when timed, as it leaves them.
+// inverse dynamics and the force of forward dynamics. When timed, results stay in Pinocchio's Data as it leaves them, or
+// each is written to a place of its own, in full.
 
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <string>
 
 #include <pinocchio/algorithm/aba-derivatives.hpp>
@@ -19,6 +17,8 @@
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/multibody.hpp>
+
+#include "handed_over.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -58,7 +58,8 @@ struct Rnea {
 };
 
 // Pinocchio fills the upper triangle of a symmetric matrix.
-MatrixXd symmetric(const MatrixXd& upper) { return upper.selfadjointView<Eigen::Upper>(); }
+auto symmetric(const Data::MatrixXs& upper) { return upper.selfadjointView<Eigen::Upper>(); }
+auto symmetric(const Data::RowMatrixXs& upper) { return upper.selfadjointView<Eigen::Upper>(); }
 
 template <Convention convention>
 struct Crba {
@@ -105,12 +106,16 @@ struct AbaDerivatives {
   }
 };
 
+// All states; with `out`, each result goes there: so many rows of nv numbers for each state.
 template <class Algorithm>
-double sweep(Robot& robot, const Rows& q, const Rows& v, const Rows& u) {
+double sweep(Robot& robot, const Rows& q, const Rows& v, const Rows& u, double* out = nullptr, long rows = 0) {
+  const long nv = robot.model.nv;
   double sum = 0;
   for (long i = 0; i < q.cols(); ++i) {
     Algorithm::run(robot.model, robot.data, q.col(i), v.col(i), u.col(i));
-    sum += Algorithm::sample(robot.data);
+    if (out == nullptr) sum += Algorithm::sample(robot.data);
+    else if (rows == 1) Algorithm::write(robot.model, robot.data, Out(out + i * nv, nv, 1));
+    else Algorithm::write(robot.model, robot.data, Out(out + i * rows * nv, rows, nv));
   }
   return sum;
 }
@@ -130,44 +135,28 @@ bool with_algorithm(const std::string& name, Work work) {
   return true;
 }
 
-bool joint_of(const std::string& type, const double* axis, pinocchio::JointModel& joint) {
-  const Eigen::Vector3d along(axis[0], axis[1], axis[2]);
-  if (type == "JointModelRX") joint = pinocchio::JointModelRX();
-  else if (type == "JointModelRY") joint = pinocchio::JointModelRY();
-  else if (type == "JointModelRZ") joint = pinocchio::JointModelRZ();
-  else if (type == "JointModelPX") joint = pinocchio::JointModelPX();
-  else if (type == "JointModelPY") joint = pinocchio::JointModelPY();
-  else if (type == "JointModelPZ") joint = pinocchio::JointModelPZ();
-  else if (type == "JointModelRevoluteUnaligned") joint = pinocchio::JointModelRevoluteUnaligned(along);
-  else if (type == "JointModelPrismaticUnaligned") joint = pinocchio::JointModelPrismaticUnaligned(along);
-  else if (type == "JointModelFreeFlyer") joint = pinocchio::JointModelFreeFlyer();
-  else return false;
-  return true;
+// Nanoseconds for each of n states that work takes with an algorithm of this name; −1 where there is none.
+template <class Work>
+double timed(Robot& robot, const char* algorithm, long n, Work work, const double* q, const double* v,
+             const double* u) {
+  using Clock = std::chrono::steady_clock;
+  const long nq = robot.model.nq, nv = robot.model.nv;
+  const Rows Q(q, nq, n), V(v, nv, n), U(u, nv, n);
+  const auto start = Clock::now();
+  if (!with_algorithm(algorithm, [&](auto chosen) { work(chosen, Q, V, U); })) return -1;
+  const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start;
+  return elapsed.count() / static_cast<double>(n);
 }
 
 }  // namespace
 
-EXPORT Model* model_new(const double* gravity) {
-  auto* model = new Model;
-  model->gravity.linear() = Eigen::Map<const Eigen::Vector3d>(gravity);
-  return model;
-}
+EXPORT Model* model_new(const double* gravity) { return handed_over::empty<Model>(gravity); }
 
-// Adds a joint and its body: the axis is read by the unaligned joints only, rotations and inertias are row by row (and
-// symmetric), the inertia is about the centre of mass. Returns the joint's number, or −1 for a type not known here.
 EXPORT int model_add(Model* model, int parent, const char* type, const double* axis, const double* rotation,
                      const double* translation, double mass, const double* com, const double* inertia,
                      const double* armature) {
-  pinocchio::JointModel joint;
-  if (!joint_of(type, axis, joint)) return -1;
-  using Matrix3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
-  using Vector3 = Eigen::Map<const Eigen::Vector3d>;
-  const pinocchio::SE3 placement{Eigen::Map<const Matrix3>(rotation), Vector3(translation)};
-  const auto index = model->addJoint(parent, joint, placement, "joint" + std::to_string(model->njoints));
-  model->inertias[index] = pinocchio::Inertia(mass, Vector3(com), Eigen::Map<const Matrix3>(inertia));
-  const auto& added = model->joints[index];
-  model->armature.segment(added.idx_v(), added.nv()) = Eigen::Map<const Eigen::VectorXd>(armature, added.nv());
-  return static_cast<int>(index);
+  return handed_over::add<pinocchio::JointCollectionDefault>(*model, parent, type, axis, rotation, translation, mass,
+                                                             com, inertia, armature);
 }
 
 // Takes the model over.
@@ -180,38 +169,19 @@ EXPORT Robot* robot_new(Model* model) {
 EXPORT void robot_delete(Robot* robot) { delete robot; }
 
 // The whole result for each state, row-major: (n, rows, nv), with 1 row for a vector, nv for a matrix, 3 nv for the
-// derivatives (by q, by v, and M or its inverse). Not for timing. Returns 0, or −1 for an unknown algorithm.
-EXPORT int evaluate(Robot* robot, const char* algorithm, long n, long rows, const double* q, const double* v,
-                    const double* u, double* out) {
-  const long nq = robot->model.nq, nv = robot->model.nv;
-  const Rows Q(q, nq, n), V(v, nv, n), U(u, nv, n);
-  const bool known = with_algorithm(algorithm, [&](auto chosen) {
-    using Algorithm = decltype(chosen);
-    for (long i = 0; i < n; ++i) {
-      Algorithm::run(robot->model, robot->data, Q.col(i), V.col(i), U.col(i));
-      double* place = out + i * rows * nv;
-      if (rows == 1) Algorithm::write(robot->model, robot->data, Out(place, nv, 1));
-      else Algorithm::write(robot->model, robot->data, Out(place, rows, nv));
-    }
-  });
-  return known ? 0 : -1;
+// derivatives (by q, by v, and M or its inverse). Returns nanoseconds per evaluation, −1 for an unknown algorithm.
+EXPORT double evaluate(Robot* robot, const char* algorithm, long n, long rows, const double* q, const double* v,
+                       const double* u, double* out) {
+  return timed(*robot, algorithm, n, [&](auto chosen, const Rows& Q, const Rows& V, const Rows& U) {
+    sweep<decltype(chosen)>(*robot, Q, V, U, out, rows);
+  }, q, v, u);
 }
 
-// Nanoseconds per evaluation, the best of so many sweeps over the batch; −1 for an unknown algorithm. The checksum is
-// the sum of one number of each result, so that no evaluation can be left out.
+// Nanoseconds per evaluation, results left in Pinocchio's Data; −1 for an unknown algorithm. The checksum is the sum of
+// one number of each result, so that no evaluation can be left out.
 EXPORT double nanoseconds(Robot* robot, const char* algorithm, long n, const double* q, const double* v,
-                          const double* u, int repeats, double* checksum) {
-  using Clock = std::chrono::steady_clock;
-  const long nq = robot->model.nq, nv = robot->model.nv;
-  const Rows Q(q, nq, n), V(v, nv, n), U(u, nv, n);
-  double best = std::numeric_limits<double>::infinity();
-  const bool known = with_algorithm(algorithm, [&](auto chosen) {
-    for (int k = 0; k < repeats; ++k) {
-      const auto start = Clock::now();
-      *checksum = sweep<decltype(chosen)>(*robot, Q, V, U);
-      const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start;
-      best = std::min(best, elapsed.count() / static_cast<double>(n));
-    }
-  });
-  return known ? best : -1;
+                          const double* u, double* checksum) {
+  return timed(*robot, algorithm, n, [&](auto chosen, const Rows& Q, const Rows& V, const Rows& U) {
+    *checksum = sweep<decltype(chosen)>(*robot, Q, V, U);
+  }, q, v, u);
 }

@@ -12,6 +12,7 @@ from qdot.algebra import as_array, sin
 from qdot.errors import CompileError, QdotError, UnknownNameError, ValueShapeError
 from qdot.model import edit
 from qdot.model.library import KINDS, random_state, random_tree, seven_joint_arm
+from qdot.programs import expressions
 from qdot.spatial import Inertia
 from tests.laws.trees import close
 
@@ -216,6 +217,19 @@ def test_structure_folds_away() -> None:
     padded.add("base", Fixed()).add("a", Revolute("z"), I)
     counts = [qdot.compile(qdot.inverse_dynamics, qdot.assemble(w)).operations for w in (plain, padded)]
     assert counts[0] == counts[1] < 40
+
+
+@pytest.mark.parametrize("target", ["llvm", "interpreter"])
+def test_rows_as_one_loop(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is long becomes a loop instead of being written out; here the solutions for all columns of ∂FD are."""
+    model = random_tree(4, 8, ["revolute", "prismatic", "spherical"], branching=0.6)
+    q, v, tau = batch_of(model, 11)
+    written_out = qdot.compile(qdot.forward_dynamics_derivatives, model, target=target)
+    monkeypatch.setattr(expressions, "WRITTEN_OUT", 0)
+    loops = qdot.compile(qdot.forward_dynamics_derivatives, model, target=target)
+    assert len(loops.program.body.code) < 0.8 * len(written_out.program.body.code)
+    for x, y in zip(loops(q, v, tau), written_out(q, v, tau), strict=True):
+        close(x, y, EXACT)
 
 
 # -- how results lie ---------------------------------------------------------------------------------------------------

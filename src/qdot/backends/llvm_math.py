@@ -24,6 +24,7 @@ from qdot.backends.llvm_vectors import (
     polynomial,
     polynomial_in_halves,
     rint,
+    table_of,
     where,
 )
 from qdot.compiler.ops import OPS
@@ -208,8 +209,9 @@ def _or_by_library(v: Vectors, near: Value, x: Value, results: dict[str, Value])
 def _one_of_sincos(v: Vectors, name: str, k: int) -> list[str]:
     T = v.type
     return [
-        f"define internal {T} @{name}.{v.suffix}({T} %x) alwaysinline nounwind {{",
-        f"  %both = call {{{T}, {T}}} @sincos.{v.suffix}({T} %x)",
+        f"{table_of(f'@{name}.{v.suffix}')} = internal alias i8, ptr {table_of(f'@sincos.{v.suffix}')}",
+        f"define internal {T} @{name}.{v.suffix}({T} %x, ptr %constants) alwaysinline nounwind {{",
+        f"  %both = call {{{T}, {T}}} @sincos.{v.suffix}({T} %x, ptr %constants)",
         f"  %y = extractvalue {{{T}, {T}}} %both, {k}",
         f"  ret {T} %y",
         "}",

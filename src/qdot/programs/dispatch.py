@@ -36,8 +36,8 @@ ENABLED = os.environ.get("QDOT_COMPILE", "").lower() not in ("off", "0", "no", "
 KEPT = 256
 """Programs kept by each function; those built first go first."""
 
-LARGE = 100_000
-"""Nodes of a trace beyond which compiling would take a minute or so."""
+LARGE = 150_000
+"""Nodes of a trace beyond which compiling would take half a minute and more."""
 
 
 class Programs:
