@@ -31,6 +31,8 @@ test: $(VENV)/.test ## all checks: ruff, mypy, import-linter, pytest with covera
 
 bench: $(VENV)/.bench ## qdot beside Pinocchio in C++ (the first run builds it: minutes), ratios as docs/performance.md has them
 	@$(BIN)/python benchmarks/dynamics.py
+	@$(BIN)/python benchmarks/calls.py
+	@$(BIN)/python benchmarks/bodies.py
 
 lint: $(VENV)/.test ## the checks that run no code: ruff, mypy, import-linter
 	@echo '== ruff check' && $(BIN)/ruff check .
@@ -43,8 +45,8 @@ format: $(VENV)/.test ## format the code, and fix what ruff can fix
 	@$(BIN)/ruff format .
 
 clean: ## remove .venv, out/ and all caches
-	rm -rf $(VENV) out build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf $(VENV) out build dist .bench .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Stamps: each is made anew when pyproject.toml changes, and they vanish with .venv.
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from qdot.backends import c, llvm
-from qdot.backends.runtime import Loaded
+from qdot.backends.runtime import Interface, Loaded
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
 
@@ -27,7 +27,7 @@ Rows = Mapping[str, np.ndarray]
 
 def by_llvm(program: Program, dtype: str = "float64") -> Loaded:
     vectors = llvm.host().vectors(dtype)
-    return Loaded(program, llvm.Kernel(llvm.compiled_object(program, vectors)), dtype, vectors.width)
+    return Loaded(Interface.of(program), llvm.Kernel(llvm.compiled_object(program, vectors)), dtype, vectors.width)
 
 
 def run(loaded: Loaded, inputs: Rows, threads: int | None = 1) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ import pytest
 
 from qdot.backends import llvm
 from qdot.backends.llvm_vectors import Vectors
-from qdot.backends.runtime import Loaded
+from qdot.backends.runtime import Interface, Loaded
 from qdot.compiler.ops import OPS
 from tests.backends.loading import binary, by_c, by_llvm, needs_c, run, unary
 from tests.backends.ranges import RANGES as FUNCTION_RANGES
@@ -202,7 +202,7 @@ def test_a_lane_is_the_same_in_every_company(op: str, dtype: str) -> None:
         vectors = Vectors(dtype, width)
         if vectors.bits <= 512:
             program = unary(op) if OPS[op].arity == 1 else binary(op)
-            other = Loaded(program, llvm.Kernel(llvm.compiled_object(program, vectors)), dtype, width)
+            other = Loaded(Interface.of(program), llvm.Kernel(llvm.compiled_object(program, vectors)), dtype, width)
             (result,) = run(other, dict(zip("xy", columns, strict=False))).values()
             np.testing.assert_array_equal(patterns(result), whole)
 

@@ -96,7 +96,7 @@ def described(program: Program, arrays: dict[str, np.ndarray], out: dict[str, np
 
 def test_any_range_of_rows(loaded: Loaded, reference: dict[str, np.ndarray]) -> None:
     """Rows begin … end are written, and no others."""
-    inputs, program = inputs_of(loaded), loaded.program
+    inputs, program = inputs_of(loaded), trace("everything", everything, SHAPES)
     kernel = llvm.Kernel(llvm.compiled_object(program, llvm.host().vectors(loaded.dtype.name)))
     rng = np.random.default_rng(1)
     ranges = [(0, ROWS), (0, 0), (5, 5), (9, 3), (69, 70), (1, 70), (3, 4), (16, 32), (7, 64)]
@@ -371,7 +371,7 @@ def test_any_layout_of_wide_ports(
 ) -> None:
     monkeypatch.setattr(runtime, "STREAMED", 0 if past_the_cache else 2**60)
     rng = np.random.default_rng(4)
-    program, dtype = wide_loaded.program, wide_loaded.dtype
+    program, dtype = trace("wide", wide, WIDE), wide_loaded.dtype
     for rows in (1, 5, 8, 16, 37, 64):
         values = {name: rng.normal(size=(rows, *shape)).astype(dtype) for name, shape in WIDE.items()}
         given, out = {}, {}

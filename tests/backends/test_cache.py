@@ -291,5 +291,5 @@ def test_machine_code_from_the_cache_runs(place: Path) -> None:
     program, vectors = unary("sin"), llvm.host().vectors("float64")
     for _ in range(2):
         code = cache.cached(KEY, lambda: llvm.compiled_object(program, vectors))
-        loaded = runtime.Loaded(program, llvm.Kernel(code), "float64", vectors.width)
+        loaded = runtime.Loaded(runtime.Interface.of(program), llvm.Kernel(code), "float64", vectors.width)
         np.testing.assert_allclose(loaded.single([0.5])[0], np.sin(0.5), rtol=1e-15)

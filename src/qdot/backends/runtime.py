@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import prod
@@ -35,17 +36,33 @@ STREAMED = 2**24
 """Bytes of results beyond which the caches do not hold them."""
 
 
+@dataclass(frozen=True)
+class Interface:
+    """What calling a kernel needs to know of its program."""
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    operations: int
+    room: int
+    """Vectors that inputs and results of one vector of rows take."""
+
+    @staticmethod
+    def of(program: Program) -> Interface:
+        room = sum(p.size for p in program.inputs) + Tile.of(program).size
+        return Interface(program.name, program.inputs, program.outputs, program.operations(), room)
+
+
 class Loaded:
     """Machine code with the shapes of its program: takes arrays by name, returns arrays by name."""
 
-    def __init__(self, program: Program, kernel: Kernel, dtype: str, width: int) -> None:
-        self.program = program
+    def __init__(self, interface: Interface, kernel: Kernel, dtype: str, width: int) -> None:
+        self.interface = interface
         self.dtype = np.dtype(dtype)
         self._kernel = kernel
         self._width = width
-        self._cost = max(1, program.operations())
+        self._cost = max(1, interface.operations)
         self._threads = threading.local()
-        self._room = (sum(p.size for p in program.inputs) + Tile.of(program).size) * width
 
     def single(self, values: Sequence[Any]) -> list[NDArray[Any]]:
         """One row: numbers in, arrays of one row out; through memory that stays."""
@@ -63,9 +80,9 @@ class Loaded:
         `make` is given the memory of the outputs and gives what returns a result; `check` is the number of an output
         that must be small, see `python_call`.
         """
-        if not available() or any(len(p.shape) != 1 for p in self.program.inputs):
+        if not available() or any(len(p.shape) != 1 for p in self.interface.inputs):
             return None
-        row, tiles = _Row(self.program, self.dtype), self._tiles()
+        row, tiles = _Row(self.interface, self.dtype), self._tiles()
         checked = None if check is None else row.outputs[check]
         return quick_call(self._kernel, row.ports, tiles, row.inputs, checked, make(row.outputs))
 
@@ -78,11 +95,11 @@ class Loaded:
         layout: str = "auto",
     ) -> dict[str, NDArray[Any]]:
         """Rows of a batch: inputs (batch, …) or single rows (…), any strides; outputs as given, or new."""
-        flat = [_as_rows(arrays[p.name], p, batch, self.dtype) for p in self.program.inputs]
+        flat = [_as_rows(arrays[p.name], p, batch, self.dtype) for p in self.interface.inputs]
         results: dict[str, NDArray[Any]] = {}
         written: list[NDArray[Any]] = []
         copies: list[tuple[NDArray[Any], NDArray[Any]]] = []
-        for p in self.program.outputs:
+        for p in self.interface.outputs:
             target = out[p.name] if p.name in out else allocate(p, batch, self.dtype, layout)
             results[p.name] = target
             if _steps(target) is None:
@@ -117,24 +134,25 @@ class Loaded:
         try:
             found: _Memory = self._threads.memory
         except AttributeError:
-            found = self._threads.memory = _Memory(_Row(self.program, self.dtype), self._tiles())
+            found = self._threads.memory = _Memory(_Row(self.interface, self.dtype), self._tiles())
         return found
 
     def _tiles(self) -> NDArray[Any]:
         """Room for one vector of rows of every port, for one thread."""
-        return aligned((self._room,), self.dtype)
+        return aligned((self.interface.room * self._width,), self.dtype)
 
 
 class _Row:
     """Memory for one row of every port, and its description."""
 
-    def __init__(self, program: Program, dtype: np.dtype[Any]) -> None:
-        rows = [np.zeros((1, p.size), dtype) for p in (*program.inputs, *program.outputs)]
+    def __init__(self, interface: Interface, dtype: np.dtype[Any]) -> None:
+        ports = (*interface.inputs, *interface.outputs)
+        rows = [np.zeros((1, p.size), dtype) for p in ports]
         self.ports = np.array([_fields(x) for x in rows], dtype=np.int64)
         self.address = self.ports.ctypes.data
-        shaped = [r.reshape(p.shape) for r, p in zip(rows, (*program.inputs, *program.outputs), strict=True)]
-        self.inputs = shaped[: len(program.inputs)]
-        self.outputs = shaped[len(program.inputs) :]
+        shaped = [r.reshape(p.shape) for r, p in zip(rows, ports, strict=True)]
+        self.inputs = shaped[: len(interface.inputs)]
+        self.outputs = shaped[len(interface.inputs) :]
 
 
 class _Memory:

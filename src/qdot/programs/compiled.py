@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
-import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,23 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.backends.cache import cached
 from qdot.compiler.program import Port, Program
 from qdot.errors import CompileError, ValueShapeError
 from qdot.model.model import Model, require_model
-from qdot.programs.traced import Traced, traced
+from qdot.programs.built import Built, compiled_or_kept, loaded, traced_program
+from qdot.programs.traced import Request
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qdot.backends.runtime import Loaded
-
 TARGETS = ("llvm", "c", "interpreter")
 LAYOUTS = ("auto", "batch", "rows")
-SLOW = 1.0
-"""Seconds of compiling for which a note is due."""
-
-SECONDS_PER_OPERATION = 1e-4
 
 
 def compile(
@@ -63,9 +54,8 @@ def compile(
             raise CompileError(f"{what} {value!r} is unknown; choose from {', '.join(choices)}")
     if np.dtype(dtype) not in (np.dtype("float64"), np.dtype("float32")):
         raise CompileError(f"dtype {dtype!r} cannot be compiled; choose float64 or float32")
-    text = inspect.unwrap(function)
-    found = traced(text, model, parameters=tuple(parameters), wrenches=tuple(wrenches), options=options)
-    return Compiled(found, target=target, dtype=np.dtype(dtype).name, layout=layout, packed=packed)
+    request = Request(inspect.unwrap(function), model, tuple(parameters), tuple(wrenches), options)
+    return Compiled(request, target=target, dtype=np.dtype(dtype).name, layout=layout, packed=packed)
 
 
 class Compiled:
@@ -76,60 +66,65 @@ class Compiled:
 
     def __init__(
         self,
-        found: Traced,
+        request: Request,
         *,
         target: str = "llvm",
         dtype: str = "float64",
         layout: str = "auto",
         packed: bool = False,
-        checked: bool = False,
     ) -> None:
-        """Where it is `checked`, the last output, "check", is small for rows that are sound."""
-        self.program, self._rebuild = found
-        self._shapes_unpacked = {p.name: p.shape for p in self.program.outputs}
-        self._entries: dict[str, list[int]] | None = None
-        if packed:
-            self.program, self._entries = self.program.packed()
+        self._request = request
         self.target = target
         self.dtype = np.dtype(dtype)
         self.layout = layout
-        self._checked = checked
-        self._names = tuple(p.name for p in self.program.inputs)
-        self._shapes = tuple(p.shape for p in self.program.inputs)
-        self._code: Loaded | None = _load(self.program, dtype) if target == "llvm" else None
+        built = Built.of(request, packed) if target != "llvm" else compiled_or_kept(request, dtype, packed)
+        self._built = built
+        self._code = None if built.code is None else loaded(built, dtype)
+        self.name = built.interface.name
+        self._inputs, self._outputs = built.interface.inputs, built.interface.outputs
+        self._names = tuple(p.name for p in self._inputs)
+        self._shapes = tuple(p.shape for p in self._inputs)
+        self._rebuilt = built.form.rebuilt
+
+    @cached_property
+    def program(self) -> Program:
+        """The program itself; where the machine code came from the cache, it is traced now."""
+        found = self._built.program
+        return traced_program(self._request, self._built.entries is not None) if found is None else found
 
     @cached_property
     def quick(self) -> Callable[..., Any]:
         """One row of vectors of the program's own type, in the least time: None where they are anything else, or where
         the check fails."""
-        names = [p.name for p in self.program.outputs]
+        names = list(self.outputs)
 
         def maker(rows: list[NDArray[Any]]) -> Callable[[], Any]:
-            if names[: len(names) - self._checked] == ["result"]:
+            if self._built.form.kind == "array":
                 return rows[0].copy if rows[0].ndim else rows[0].item
-            return lambda: self._rebuild({n: _own(x) for n, x in zip(names, rows, strict=True)})
+            return lambda: self._rebuilt({n: _own(x) for n, x in zip(names, rows, strict=True)})
 
-        found = None if self._code is None else self._code.quick(maker, len(names) - 1 if self._checked else None)
+        check = None if self._request.check is None else names.index("check")
+        found = None if self._code is None else self._code.quick(maker, check)
         return _refused if found is None else found
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
         """The shape of one row of each input."""
-        return {p.name: p.shape for p in self.program.inputs}
+        return {p.name: p.shape for p in self._inputs}
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
         """The shape of one row of each output."""
-        return {p.name: p.shape for p in self.program.outputs}
+        return {p.name: p.shape for p in self._outputs}
 
     @property
     def operations(self) -> int:
         """Arithmetic operations in one evaluation."""
-        return self.program.operations()
+        return self._built.interface.operations
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
-        return f"<compiled {self.program.name}({takes}) for {self.target}, {self.dtype}, {self.operations} operations>"
+        return f"<compiled {self.name}({takes}) for {self.target}, {self.dtype}, {self.operations} operations>"
 
     def __call__(
         self,
@@ -146,16 +141,16 @@ class Compiled:
         if self.target == "c":
             raise CompileError("a program compiled to C is written to a file with write(path), not called")
         values = self._bound(args, kwargs)
-        arrays = [self._array(p, x) for p, x in zip(self.program.inputs, values, strict=True)]
+        arrays = [self._array(p, x) for p, x in zip(self._inputs, values, strict=True)]
         batch = self._batch(arrays)
         targets = self._targets(out, batch, arrays)
         if batch is None and self._code is not None and not targets:
             rows = self._code.single(arrays)
-            return self._rebuild({p.name: _own(x) for p, x in zip(self.program.outputs, rows, strict=True)})
+            return self._rebuilt({p.name: _own(x) for p, x in zip(self._outputs, rows, strict=True)})
         results = self._evaluate(arrays, 1 if batch is None else batch, targets, threads)
         if batch is None:
             results = {name: x[0] for name, x in results.items()}
-        return self._rebuild(results)
+        return self._rebuilt(results)
 
     def sound(self, arrays: Sequence[NDArray[Any]], batch: int | None = None) -> Any | None:
         """The result for arrays that are known to fit, one row (…) or (batch, …) of each input in order; None where a
@@ -165,11 +160,11 @@ class Compiled:
         results = self._evaluate(arrays, 1 if batch is None else batch, {}, None)
         if not np.all(results["check"] < CHECKED):
             return None
-        return self._rebuild(results if batch is not None else {name: _own(x[0]) for name, x in results.items()})
+        return self._rebuilt(results if batch is not None else {name: _own(x[0]) for name, x in results.items()})
 
     def unpacked(self, result: Any) -> Any:
         """The full arrays of a packed result, which may be a row or a batch."""
-        if self._entries is None:
+        if self._built.entries is None:
             return result
         if isinstance(result, Mapping):
             return {name: self._full(str(name), x) for name, x in result.items()}
@@ -178,9 +173,9 @@ class Compiled:
         return self._full("result", result)
 
     def _full(self, name: str, packed: NDArray[Any]) -> NDArray[Any]:
-        assert self._entries is not None
-        full = packed[..., self._entries[name]]
-        return full.reshape(*packed.shape[:-1], *self._shapes_unpacked[name])
+        assert self._built.entries is not None
+        places, shape = self._built.entries[name]
+        return packed[..., places].reshape((*packed.shape[:-1], *shape))
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the program as one self-contained C file; returns its path."""
@@ -198,7 +193,7 @@ class Compiled:
             return self._code.batch(named, batch, out, threads, self.layout)
         from qdot.compiler.interpret import interpret
 
-        full = {p.name: np.broadcast_to(named[p.name], (batch, *p.shape)) for p in self.program.inputs}
+        full = {p.name: np.broadcast_to(named[p.name], (batch, *p.shape)) for p in self._inputs}
         results = interpret(self.program, full, self.dtype)
         for name, target in out.items():
             target[...] = results[name]
@@ -210,13 +205,13 @@ class Compiled:
         unknown = sorted(set(kwargs) - set(self._names))
         if unknown or len(args) > len(self._names):
             what = f"{unknown[0]!r}" if unknown else f"{len(args)} positional arguments"
-            raise ValueShapeError(f"{self.program.name} takes {', '.join(self._names)}; it has no place for {what}")
+            raise ValueShapeError(f"{self.name} takes {', '.join(self._names)}; it has no place for {what}")
         given = {**dict(zip(self._names, args, strict=False)), **kwargs}
         twice = set(self._names[: len(args)]) & set(kwargs)
         missing = [n for n in self._names if n not in given]
         if twice or missing:
             raise ValueShapeError(
-                f"{self.program.name} takes {', '.join(self._names)}; "
+                f"{self.name} takes {', '.join(self._names)}; "
                 + (f"{min(twice)!r} was given twice" if twice else f"{missing[0]!r} is missing")
             )
         return [given[n] for n in self._names]
@@ -229,11 +224,11 @@ class Compiled:
         except ValueError:
             array = np.empty(0, dtype=object)
         if array.dtype.kind not in "fiub":
-            raise ValueShapeError(f"{self.program.name}: {port.name} must be an array of real numbers, got {value!r}")
+            raise ValueShapeError(f"{self.name}: {port.name} must be an array of real numbers, got {value!r}")
         rows = array.ndim == len(port.shape) + 1
         if (array.shape[1:] if rows else array.shape) != port.shape:
             raise ValueShapeError(
-                f"{self.program.name}: {port.name} has shape {array.shape}, needs {port.shape} or (batch, "
+                f"{self.name}: {port.name} has shape {array.shape}, needs {port.shape} or (batch, "
                 f"{', '.join(map(str, port.shape))})"
             )
         return array
@@ -242,25 +237,23 @@ class Compiled:
         sizes = {len(a): n for a, n, s in zip(arrays, self._names, self._shapes, strict=True) if a.ndim > len(s)}
         if len(sizes) > 1:
             listed = ", ".join(f"{name} has {size} rows" for size, name in sizes.items())
-            raise ValueShapeError(f"{self.program.name}: the batches do not fit together: {listed}")
+            raise ValueShapeError(f"{self.name}: the batches do not fit together: {listed}")
         return next(iter(sizes), None)
 
     def _targets(self, out: Any, batch: int | None, arrays: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
         if out is None:
             return {}
         if not isinstance(out, Mapping):
-            if len(self.program.outputs) != 1:
-                raise ValueShapeError(
-                    f"{self.program.name} has outputs {list(self.outputs)}: give out= as a dict of arrays"
-                )
-            out = {self.program.outputs[0].name: out}
+            if len(self._outputs) != 1:
+                raise ValueShapeError(f"{self.name} has outputs {list(self.outputs)}: give out= as a dict of arrays")
+            out = {self._outputs[0].name: out}
         targets = {}
         for name, array in out.items():
             targets[name] = self._target(name, array, batch, arrays)
         return targets
 
     def _target(self, name: str, array: Any, batch: int | None, inputs: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        what = f"{self.program.name}: out {name!r}"
+        what = f"{self.name}: out {name!r}"
         if name not in self.outputs:
             raise ValueShapeError(f"{what} is no output; they are {list(self.outputs)}")
         shape = self.outputs[name] if batch is None else (batch, *self.outputs[name])
@@ -281,27 +274,3 @@ def _own(row: NDArray[Any]) -> Any:
 
 def _refused(*args: Any) -> None:
     return None
-
-
-def _load(program: Program, dtype: str) -> Loaded:
-    """Machine code for a program, from the cache if it is there."""
-    import llvmlite
-
-    from qdot.backends import llvm, runtime
-
-    host = llvm.host()
-    vectors = host.vectors(dtype)
-    parts = (program.hash, dtype, host.triple, host.cpu, host.features, llvm.VERSION, llvmlite.__version__)
-    key = "-".join((re.sub(r"\W+", "_", program.name), llvm.digest(parts)))
-
-    def build() -> bytes:
-        expected = program.operations() * SECONDS_PER_OPERATION
-        if expected > SLOW:
-            print(f"qdot: compiling {program.name}, some {expected:.0f} s …", end="", file=sys.stderr, flush=True)
-        start = time.perf_counter()
-        code = llvm.compiled_object(program, vectors)
-        if expected > SLOW:
-            print(f" {time.perf_counter() - start:.1f} s, kept for the next time", file=sys.stderr)
-        return code
-
-    return runtime.Loaded(program, llvm.Kernel(cached(key, build)), dtype, vectors.width)

@@ -24,7 +24,7 @@ from qdot.compiler.graph import TooLarge
 from qdot.errors import ValueShapeError
 from qdot.model.model import Model
 from qdot.model.vectors import CONFIGURATIONS, UNIT_TOLERANCE
-from qdot.programs.traced import VECTORS, traced
+from qdot.programs.traced import VECTORS, Request
 from qdot.spatial import Force
 
 if TYPE_CHECKING:
@@ -110,10 +110,9 @@ class Programs:
         if any(frame not in model.frames for frame in frames):
             return None
         try:
-            found = traced(self._text, model, wrenches=frames, options=options, check=_check, limit=LARGE)
+            return Compiled(Request(self._text, model, (), frames, options, _check, LARGE))
         except TooLarge:
             return None
-        return Compiled(found, checked=True)
 
 
 def _check(model: Model, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Scalar:
@@ -173,10 +172,10 @@ def _wrenches(given: Any) -> dict[str, NDArray[Any]] | None:
 def _batch(arrays: Sequence[NDArray[Any]], compiled: Compiled) -> tuple[int, ...] | None:
     """() for single rows, (rows,) for a batch, None where shapes do not fit."""
     sizes = set()
-    for array, port in zip(arrays, compiled.program.inputs, strict=True):
-        if array.shape == port.shape:
+    for array, shape in zip(arrays, compiled.inputs.values(), strict=True):
+        if array.shape == shape:
             continue
-        if array.shape[1:] != port.shape:
+        if array.shape[1:] != shape:
             return None
         sizes.add(len(array))
     return tuple(sizes) if len(sizes) < 2 else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, entries_of
@@ -27,28 +28,54 @@ Check: TypeAlias = Callable[[Model, Mapping[str, Any], Mapping[str, Any]], Scala
 """Of a model, inputs and outputs: a number that is small where all is well."""
 
 
+@dataclass(frozen=True)
+class Request:
+    """What to make a program of: a text and a model, its vectors being inputs; model constants and wrenches on frames
+    that are inputs too; the other arguments.
+
+    A `check` is computed as one more output of this name. A program of more than `limit` nodes is not made: the
+    compiler's `TooLarge` is raised.
+    """
+
+    text: Callable[..., Any]
+    model: Model
+    parameters: tuple[str, ...] = ()
+    wrenches: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    check: Check | None = None
+    limit: int | None = None
+
+    @property
+    def name(self) -> str:
+        return getattr(self.text, "__name__", "function")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the outputs make up a text's result: one "array", or a "tuple" or "dict" of them with these keys."""
+
+    kind: str
+    keys: tuple[Any, ...] = ()
+
+    def rebuilt(self, arrays: Mapping[str, Any]) -> Any:
+        """The result, of the arrays of the outputs by name."""
+        if self.kind == "array":
+            return arrays["result"]
+        if self.kind == "tuple":
+            return tuple(arrays[str(k)] for k in self.keys)
+        return {k: arrays[str(k)] for k in self.keys}
+
+
 class Traced(NamedTuple):
-    """A program, and how to put the arrays of its outputs, by name, into the form of the text's result."""
+    """A program, and the form of its result."""
 
     program: Program
-    rebuild: Callable[[Mapping[str, Any]], Any]
+    form: Form
 
 
-def traced(
-    text: Callable[..., Any],
-    model: Model,
-    *,
-    parameters: Sequence[str] = (),
-    wrenches: Sequence[str] = (),
-    options: Mapping[str, Any],
-    check: Check | None = None,
-    limit: int | None = None,
-) -> Traced:
-    """The cheapest program of a text: its vectors are inputs, and so are these model constants and wrenches.
-
-    A `check` is computed as one more output of this name. Beyond `limit` nodes the compiler's `TooLarge` is raised.
-    """
-    ways = [_traced(text, model, parameters, wrenches, choice, check, limit) for choice in _formulations(text, options)]
+def traced(request: Request) -> Traced:
+    """The cheapest program there is."""
+    ways = [_traced(request, options) for options in _formulations(request.text, request.options)]
     return min(ways, key=lambda way: way.program.operations())
 
 
@@ -61,51 +88,41 @@ def _formulations(text: Callable[..., Any], options: Mapping[str, Any]) -> Itera
         yield options
 
 
-def _traced(
-    text: Callable[..., Any],
-    model: Model,
-    paths: Sequence[str],
-    frames: Sequence[str],
-    options: Mapping[str, Any],
-    check: Check | None,
-    limit: int | None,
-) -> Traced:
+def _traced(request: Request, options: Mapping[str, Any]) -> Traced:
+    text, model = request.text, request.model
     inputs: dict[str, tuple[int, ...]] = {}
     vectors = []
     for name, parameter in inspect.signature(text).parameters.items():
         if name in VECTORS and name not in options and parameter.default is inspect.Parameter.empty:
             vectors.append(name)
             inputs[name] = (model.nv if name in VELOCITIES else model.nq,)
-    for path in paths:
+    for path in request.parameters:
         inputs[path] = constants.shape_of(model, path)
-    for frame in frames:
+    for frame in request.wrenches:
         model.frame(frame)
         inputs[f"wrench.{frame}"] = (6,)
-    structure: list[Any] = []
+    forms: list[Form] = []
 
     def run(**given: Any) -> dict[str, Any]:
-        changed = constants.with_parameters(model, {p: given[p] for p in paths}) if paths else model
+        changed = constants.with_parameters(model, {p: given[p] for p in request.parameters})
         extra = dict(options)
-        if frames:
-            extra["wrenches"] = {f: Force.of(given[f"wrench.{f}"]) for f in frames}
-        named, rebuild = _outputs(text(changed, *(given[v] for v in vectors), **extra))
-        structure.append(rebuild)
-        return named if check is None else named | {"check": check(model, given, named)}
+        if request.wrenches:
+            extra["wrenches"] = {f: Force.of(given[f"wrench.{f}"]) for f in request.wrenches}
+        form, named = _outputs(text(changed, *(given[v] for v in vectors), **extra))
+        forms.append(form)
+        return named if request.check is None else named | {"check": request.check(model, given, named)}
 
     try:
-        program = trace(getattr(text, "__name__", "function"), run, inputs, limit)
+        program = trace(request.name, run, inputs, request.limit)
     except TypeError as error:
-        raise CompileError(
-            f"{getattr(text, '__name__', text)!r} cannot be compiled for {model.name!r}: {error}"
-        ) from error
-    return Traced(program, structure[0])
+        raise CompileError(f"{request.name!r} cannot be compiled for {model.name!r}: {error}") from error
+    return Traced(program, forms[0])
 
 
-def _outputs(result: Any) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], Any]]:
-    """Named outputs of a result, and how to put their arrays back into its form."""
+def _outputs(result: Any) -> tuple[Form, dict[str, Any]]:
+    """The form of a result, and its entries by name."""
     if isinstance(result, Mapping):
-        return {str(k): entries_of(v) for k, v in result.items()}, lambda arrays: {k: arrays[str(k)] for k in result}
+        return Form("dict", tuple(result)), {str(k): entries_of(v) for k, v in result.items()}
     if isinstance(result, tuple):
-        named = {str(k): entries_of(v) for k, v in enumerate(result)}
-        return named, lambda arrays: tuple(arrays[str(k)] for k in range(len(result)))
-    return {"result": entries_of(result)}, lambda arrays: arrays["result"]
+        return Form("tuple", tuple(range(len(result)))), {str(k): entries_of(v) for k, v in enumerate(result)}
+    return Form("array"), {"result": entries_of(result)}
