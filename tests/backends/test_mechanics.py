@@ -8,7 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qdot.algorithms import aba, bias, coriolis, crba, energy, jacobian, momentum, rnea
+from qdot.algebra import entries_of
+from qdot.algorithms import (
+    aba,
+    bias,
+    configuration,
+    coriolis,
+    crba,
+    derivatives,
+    energy,
+    inverse_mass,
+    jacobian,
+    kinematic_derivatives,
+    kinematics,
+    momentum,
+    passive,
+    regressor,
+    rnea,
+)
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
@@ -26,12 +43,31 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "energy": lambda m, q, v, a: energy.energy(m, q, v),
     "jacobian": lambda m, q, v, a: jacobian.jacobian(m, q, "site0"),
     "com_jacobian": lambda m, q, v, a: momentum.com_jacobian(m, q),
+    "center_of_mass": lambda m, q, v, a: momentum.center_of_mass(m, q),
+    "centroidal_momentum": lambda m, q, v, a: momentum.centroidal_momentum(m, q, v),
+    "centroidal_momentum_matrix": lambda m, q, v, a: momentum.centroidal_momentum_matrix(m, q),
+    "bias_acceleration": lambda m, q, v, a: jacobian.bias_acceleration(m, q, v, "site0"),
+    "link_jacobians": lambda m, q, v, a: jacobian.link_jacobians(m, q),
+    "frame_pose": lambda m, q, v, a: kinematics.frame_pose(m, q, "site0"),
+    "gravity_forces": lambda m, q, v, a: bias.gravity_forces(m, q),
+    "velocity_forces": lambda m, q, v, a: bias.velocity_forces(m, q, v),
+    "passive_forces": lambda m, q, v, a: passive.passive_forces(m, q, v),
+    "regressor": lambda m, q, v, a: regressor.regressor(m, q, v, a),
+    "inverse_mass_matrix": lambda m, q, v, a: inverse_mass.inverse_mass_matrix(m, q),
+    "inverse_dynamics_derivatives": lambda m, q, v, a: derivatives.inverse_dynamics_derivatives(m, q, v, a),
+    "forward_dynamics_derivatives": lambda m, q, v, a: derivatives.forward_dynamics_derivatives(m, q, v, a),
+    "frame_velocity_derivatives": lambda m, q, v, a: kinematic_derivatives.frame_velocity_derivatives(m, q, v, "site0"),
+    "retract": lambda m, q, v, a: configuration.retract(m, q, v),
+    "difference": lambda m, q, v, a: configuration.difference(m, q, configuration.retract(m, q, a)),
+    "configuration_rate": lambda m, q, v, a: configuration.configuration_rate(m, q, v),
+    "normalized": lambda m, q, v, a: configuration.normalized(m, [1.25 * x for x in q]),
 }
+SOLVED = ("forward_dynamics", "inverse_mass_matrix", "forward_dynamics_derivatives")
 
 
 def traced(name: str, model: Any) -> Program:
     shapes = {"q": (model.nq,), "v": (model.nv,), "a": (model.nv,)}
-    return trace(name, lambda q, v, a: {"y": TEXTS[name](model, q, v, a)}, shapes)
+    return trace(name, lambda q, v, a: {"y": entries_of(TEXTS[name](model, q, v, a))}, shapes)
 
 
 def states(model: Any, rows: int) -> dict[str, np.ndarray]:
@@ -40,12 +76,13 @@ def states(model: Any, rows: int) -> dict[str, np.ndarray]:
 
 
 def on_floats(name: str, model: Any, inputs: dict[str, np.ndarray], row: int) -> np.ndarray:
-    return np.array(TEXTS[name](model, *(inputs[n][row].tolist() for n in "qva")), dtype=float)
+    return np.array(entries_of(TEXTS[name](model, *(inputs[n][row].tolist() for n in "qva"))), dtype=float)
 
 
 def agree(name: str, model: Any, inputs: dict[str, np.ndarray], y: np.ndarray) -> None:
+    """To rounding: 1e-12 of the largest entry, and 1e-10 where the condition of M, up to 1e5 here, comes in."""
     for row in range(len(y)):
-        close(y[row], on_floats(name, model, inputs, row), 1e-12)
+        close(y[row], on_floats(name, model, inputs, row), 1e-10 if name in SOLVED else 1e-12)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -57,7 +94,7 @@ def test_every_kind_of_joint(kind: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("seed", range(1, 60, 7))
+@pytest.mark.parametrize("seed", range(1, 60, 12))
 def test_random_trees(seed: int, name: str) -> None:
     """By the interpreter and by machine code."""
     model = case(seed, most_freedoms=15).model

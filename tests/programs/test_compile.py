@@ -279,3 +279,54 @@ def test_layouts() -> None:
 def test_unknown_layouts_are_refused() -> None:
     with pytest.raises(qdot.errors.CompileError, match=r"layout 'columns' is unknown; choose from auto"):
         qdot.compile(qdot.mass_matrix, random_tree(0, 2, ["revolute"]), layout="columns")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_batches_in_any_memory(dtype: str) -> None:
+    """The way through machine code and the way around it give the same bits, whatever the arrays look like."""
+    model = random_tree(5, 7, ["revolute", "spherical"])
+    compiled = qdot.compile(qdot.inverse_dynamics, model, dtype=dtype)
+    states = [x.astype(dtype) for x in batch_of(model, 21)]
+    expected = np.array([compiled(*(x[k] for x in states)) for k in range(21)])
+    ways = {
+        "C": lambda x: np.ascontiguousarray(x),
+        "Fortran": lambda x: np.asfortranarray(x),
+        "reversed": lambda x: x[::-1].copy()[::-1],
+        "every second": lambda x: np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2],
+        "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+        "another type": lambda x: x.astype("float32" if dtype == "float64" else "float64"),
+        "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+        "list": lambda x: x.tolist(),
+    }
+    for name, way in ways.items():
+        given = [way(x) for x in states]
+        close(compiled(*given), expected, 1e-4 if name == "another type" else 0.0)
+        if name in ("another type", "big-endian", "list", "read-only"):
+            continue
+        for out in (way(np.zeros_like(expected)), {"result": way(np.zeros_like(expected))}):
+            target = out["result"] if isinstance(out, dict) else out
+            assert compiled(*given, out=out) is target
+            np.testing.assert_array_equal(target, expected)
+
+
+def test_the_lock_is_free_while_a_batch_runs() -> None:
+    """Two threads that each run a batch: both end, with their own results (one room of tiles would mix them up)."""
+    import threading
+
+    model = seven_joint_arm()
+    compiled = qdot.compile(qdot.forward_dynamics, model)
+    states = [[np.tile(x + k, (300, 1)) for x in map(np.array, random_state(model, 0))] for k in (0.0, 0.1)]
+    expected = [compiled(*s, threads=1) for s in states]
+    wrong = []
+
+    def run(k: int) -> None:
+        for _ in range(50):
+            if not np.array_equal(compiled(*states[k], threads=1), expected[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in (0, 1, 0, 1)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 CHECKED = 1e12
 """The sum of magnitudes of inputs and results that makes a row suspect."""
 
-VERSION = 1
 METH_FASTCALL = 0x80
 SYMBOLS = (
     "PyLong_AsVoidPtr",
@@ -169,6 +168,22 @@ class _Context(int):
     kept: tuple[Any, ...]
 
 
+def builtin(name: str, text: str, symbols: Sequence[str], context: Sequence[int], *kept: Any) -> Callable[..., Any]:
+    """A built-in function of a text with the function "kernel"(self, arguments, count); self is the context's address.
+
+    `kept` is what the context refers to.
+    """
+    code = _code(name, text, tuple(symbols))
+    described = np.array(context, dtype=np.int64)
+    method = _MethodDef(name.encode(), code.address, METH_FASTCALL, None)
+    address = _Context(described.ctypes.data)
+    address.kept = (code, described, method, *kept)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    made: Callable[..., Any] = new(ctypes.byref(method), address, None)
+    return made
+
+
 def quick_call(
     kernel: Kernel,
     ports: NDArray[np.int64],
@@ -179,19 +194,12 @@ def quick_call(
 ) -> Callable[..., Any]:
     """A built-in function of vectors; see above. `vectors` are the memory of the row's inputs, `check` that of its
     check."""
-    code = _code()
     places = [n for x in vectors for n in (x.ctypes.data, x.nbytes)]
     checked = 0 if check is None else check.ctypes.data
     letter = ord(vectors[0].dtype.char) if vectors else ord("d")
     fields = [len(vectors), kernel.address, ports.ctypes.data, tiles.ctypes.data, checked, id(make), id(None), letter]
-    described = np.array([*fields, *places], dtype=np.int64)
-    method = _MethodDef(b"quick_call", code.address, METH_FASTCALL, None)
-    context = _Context(described.ctypes.data)
-    context.kept = (code, kernel, ports, tiles, vectors, check, make, described, method)
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    made: Callable[..., Any] = new(ctypes.byref(method), context, None)
-    return made
+    kept = (kernel, ports, tiles, vectors, check, make)
+    return builtin("quick_call", TEXT, SYMBOLS, [*fields, *places], *kept)
 
 
 def available() -> bool:
@@ -201,9 +209,9 @@ def available() -> bool:
 
 
 @cache
-def _code() -> Kernel:
+def _code(name: str, text: str, symbols: tuple[str, ...]) -> Kernel:
     h = host()
-    key = f"python_call-{digest((VERSION, TEXT, h.triple, h.cpu, h.features, sys.version_info[:2]))}"
-    functions = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in SYMBOLS}
-    addresses = {name: function.value or 0 for name, function in functions.items()}
-    return Kernel(cached(key, lambda: object_of(TEXT)), addresses)
+    key = f"{name}-{digest((text, h.triple, h.cpu, h.features, sys.version_info[:2]))}"
+    functions = {symbol: ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p) for symbol in symbols}
+    addresses = {symbol: function.value or 0 for symbol, function in functions.items()}
+    return Kernel(cached(key, lambda: object_of(text)), addresses)

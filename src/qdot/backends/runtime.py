@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from qdot.backends.llvm import Kernel
 from qdot.backends.llvm_kernel import Tile
+from qdot.backends.python_batch import batch_call
 from qdot.backends.python_call import available, quick_call
 from qdot.compiler.program import Port, Program
 from qdot.errors import ValueShapeError
@@ -86,6 +87,21 @@ class Loaded:
         checked = None if check is None else row.outputs[check]
         return quick_call(self._kernel, row.ports, tiles, row.inputs, checked, make(row.outputs))
 
+    def quick_batch(self, inputs: Sequence[Any], outputs: Sequence[Any], rows: int, threads: int | None) -> bool:
+        """Run a batch of vectors into arrays that are there, if that can be done in one go: see `python_batch`."""
+        call = self._batch_call
+        if call is None or self._parts(rows, threads) > 1:
+            return False
+        return call(self._mine().tiles_address, *inputs, *outputs) is not None
+
+    @cached_property
+    def _batch_call(self) -> Callable[..., Any] | None:
+        ports = (*self.interface.inputs, *self.interface.outputs)
+        if not available() or not self.interface.inputs or any(len(p.shape) != 1 for p in ports):
+            return None
+        inputs, outputs = ([p.size for p in side] for side in (self.interface.inputs, self.interface.outputs))
+        return batch_call(self._kernel, self.dtype, inputs, outputs, STREAMED)
+
     def batch(
         self,
         arrays: Mapping[str, NDArray[Any]],
@@ -114,8 +130,7 @@ class Loaded:
         return results
 
     def _run(self, ports: NDArray[np.int64], batch: int, threads: int | None) -> None:
-        limit = threads or CORES
-        count = max(1, min(limit, batch * self._cost // WORTH_A_THREAD, batch // self._width))
+        count = self._parts(batch, threads)
         if count == 1:
             self._part(ports, 0, batch)
             return
@@ -125,6 +140,10 @@ class Loaded:
         self._part(ports, bounds[0], bounds[1])
         for job in jobs:
             job.result()
+
+    def _parts(self, batch: int, threads: int | None) -> int:
+        """On how many threads a batch is run."""
+        return max(1, min(threads or CORES, batch * self._cost // WORTH_A_THREAD, batch // self._width))
 
     def _part(self, ports: NDArray[np.int64], begin: int, end: int) -> None:
         self._kernel.call(ports.ctypes.data, self._mine().tiles_address, begin, end)

@@ -110,7 +110,7 @@ def _traced(request: Request, options: Mapping[str, Any]) -> Traced:
             extra["wrenches"] = {f: Force.of(given[f"wrench.{f}"]) for f in request.wrenches}
         form, named = _outputs(text(changed, *(given[v] for v in vectors), **extra))
         forms.append(form)
-        return named if request.check is None else named | {"check": request.check(model, given, named)}
+        return named if request.check is None else named | {"check": [request.check(model, given, named)]}
 
     try:
         program = trace(request.name, run, inputs, request.limit)
