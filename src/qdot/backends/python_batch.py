@@ -16,37 +16,19 @@ import numpy as np
 
 from qdot.backends.llvm import Kernel
 from qdot.backends.llvm_kernel import FIELDS
-from qdot.backends.python_call import builtin
+from qdot.backends.python_call import SHARED, SHARED_SYMBOLS, builtin
 
-SYMBOLS = (
-    "PyLong_AsVoidPtr",
-    "PyObject_GetBuffer",
-    "PyBuffer_Release",
-    "PyErr_Clear",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "Py_IncRef",
-)
+SYMBOLS = (*SHARED_SYMBOLS, "PyEval_SaveThread", "PyEval_RestoreThread")
 
 # A context is an array of i64: inputs, outputs, kernel, the letter of the type, its bytes, the bytes of results beyond
 # which they go past the cache, None, True; then the columns of each port. Py_buffer's fields lie at these bytes: buf 0,
 # ndim 36, format 40, shape 48, strides 56, and it is 80 long; 28 asks for strides and type, 1 more for leave to write.
 TEXT = f"""
-declare ptr @PyLong_AsVoidPtr(ptr)
-declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
-declare void @PyBuffer_Release(ptr)
-declare void @PyErr_Clear()
+{SHARED}
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
-declare void @Py_IncRef(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
-
-define i64 @field(ptr %context, i64 %k) {{
-  %at = getelementptr i64, ptr %context, i64 %k
-  %x = load i64, ptr %at
-  ret i64 %x
-}}
 
 ; Whether a buffer is (rows, columns) of the type; if so, where it lies is written to %port and %range.
 define i1 @fits(ptr %view, i64 %rows, i64 %columns, i64 %letter, i64 %bytes, ptr %port, ptr %range) {{
@@ -160,6 +142,24 @@ define i64 @streams(ptr %port, i64 %bytes) {{
   ret i64 %flag
 }}
 
+; Releases so many buffers.
+define void @let_go(ptr %views, i64 %count) {{
+entry:
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %one, label %done
+one:
+  %offset = mul i64 %k, 80
+  %view = getelementptr i8, ptr %views, i64 %offset
+  call void @PyBuffer_Release(ptr %view)
+  %k1 = add i64 %k, 1
+  br label %next
+done:
+  ret void
+}}
+
 define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {{
 entry:
   %context = call ptr @PyLong_AsVoidPtr(ptr %self)
@@ -236,17 +236,8 @@ good:
   br label %next
 release:
   %held = phi i64 [ %k, %clear ], [ %k1, %look ], [ %k1, %measure ], [ %k1, %alone ]
-  br label %letting
-letting:
-  %l = phi i64 [ 0, %release ], [ %l1, %let ]
-  %more.l = icmp ult i64 %l, %held
-  br i1 %more.l, label %let, label %refuse
-let:
-  %l.offset = mul i64 %l, 80
-  %l.view = getelementptr i8, ptr %views, i64 %l.offset
-  call void @PyBuffer_Release(ptr %l.view)
-  %l1 = add i64 %l, 1
-  br label %letting
+  call void @let_go(ptr %views, i64 %held)
+  br label %refuse
 streamed:
   %limit = call i64 @field(ptr %context, i64 5)
   %total = mul i64 %written, %bytes
@@ -270,24 +261,13 @@ run:
   %thread = call ptr @PyEval_SaveThread()
   call void %kernel(ptr %table, ptr %tiles, i64 0, i64 %rows)
   call void @PyEval_RestoreThread(ptr %thread)
-  br label %leaving
-leaving:
-  %f = phi i64 [ 0, %run ], [ %f1, %leave ]
-  %more.f = icmp ult i64 %f, %ports
-  br i1 %more.f, label %leave, label %done
-leave:
-  %f.offset = mul i64 %f, 80
-  %f.view = getelementptr i8, ptr %views, i64 %f.offset
-  call void @PyBuffer_Release(ptr %f.view)
-  %f1 = add i64 %f, 1
-  br label %leaving
-done:
+  call void @let_go(ptr %views, i64 %ports)
   %true.i = call i64 @field(ptr %context, i64 7)
   br label %answered
 refuse:
   br label %answered
 answered:
-  %answer.i = phi i64 [ %true.i, %done ], [ %none.i, %refuse ]
+  %answer.i = phi i64 [ %true.i, %run ], [ %none.i, %refuse ]
   %answer = inttoptr i64 %answer.i to ptr
   call void @Py_IncRef(ptr %answer)
   ret ptr %answer

@@ -29,32 +29,30 @@ CHECKED = 1e12
 """The sum of magnitudes of inputs and results that makes a row suspect."""
 
 METH_FASTCALL = 0x80
-SYMBOLS = (
-    "PyLong_AsVoidPtr",
-    "PyObject_GetBuffer",
-    "PyBuffer_Release",
-    "PyErr_Clear",
-    "PyObject_CallNoArgs",
-    "Py_IncRef",
-)
+SHARED_SYMBOLS = ("PyLong_AsVoidPtr", "PyObject_GetBuffer", "PyBuffer_Release", "PyErr_Clear", "Py_IncRef")
+SYMBOLS = (*SHARED_SYMBOLS, "PyObject_CallNoArgs")
+SHARED = """
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
+declare void @PyBuffer_Release(ptr)
+declare void @PyErr_Clear()
+declare void @Py_IncRef(ptr)
+
+; Entry k of an array of i64.
+define i64 @field(ptr %array, i64 %k) {
+  %at = getelementptr i64, ptr %array, i64 %k
+  %x = load i64, ptr %at
+  ret i64 %x
+}
+"""
 
 # A context is an array of i64: how many vectors, kernel, ports, tiles, check (or 0), make, None, the letter of the
 # type; then for each vector its memory and its length in bytes. Py_buffer's fields lie at these bytes in Python ≥ 3.11:
 # buf 0, len 16, ndim 36, format 40; 12 asks for contiguous memory (PyBUF_ND) and the type (PyBUF_FORMAT).
 TEXT = f"""
-declare ptr @PyLong_AsVoidPtr(ptr)
-declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
-declare void @PyBuffer_Release(ptr)
-declare void @PyErr_Clear()
+{SHARED}
 declare ptr @PyObject_CallNoArgs(ptr)
-declare void @Py_IncRef(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-define i64 @field(ptr %context, i64 %k) alwaysinline {{
-  %at = getelementptr i64, ptr %context, i64 %k
-  %x = load i64, ptr %at
-  ret i64 %x
-}}
 
 define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {{
 entry:
