@@ -33,8 +33,11 @@ WORTH_A_THREAD = 4_000_000
 LINE = 64
 """Bytes of a cache line, and of the widest vector."""
 
-STREAMED = 2**24
-"""Bytes of results beyond which the caches do not hold them."""
+STREAMED = 2**23
+"""Bytes of results beyond which writing past the caches is quicker, and leaves them to others."""
+
+FEW = 64
+"""Columns that can be written to side by side."""
 
 
 @dataclass(frozen=True)
@@ -186,12 +189,12 @@ class _Memory:
 def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto") -> NDArray[Any]:
     """An array (batch, *shape) in which the batch lies next to each other ("batch"), or each row does ("rows").
 
-    Vectors read and write fastest in the first way; matrices are many columns, far apart, so "auto" takes the second
-    for them. A column or a long row is filled up to whole cache lines, and a column a little more: columns a power of
+    Short vectors read and write fastest in the first way; matrices are many columns, far apart, so "auto" takes the
+    second for them. A column or a long row is filled up to whole cache lines, and a column a little more: columns a power of
     two apart would all fall into the same lines.
     """
     line = LINE // dtype.itemsize
-    if layout == "rows" or (layout == "auto" and len(port.shape) > 1):
+    if layout == "rows" or (layout == "auto" and (len(port.shape) > 1 or port.size > FEW)):
         length = -(-port.size // line) * line if port.size > line else port.size
         return aligned((batch, length), dtype)[:, : port.size].reshape(batch, *port.shape)
     columns = aligned((*port.shape, -(-batch // line) * line + line), dtype)
