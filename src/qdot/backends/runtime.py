@@ -190,8 +190,8 @@ def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto")
     """An array (batch, *shape) in which the batch lies next to each other ("batch"), or each row does ("rows").
 
     Short vectors read and write fastest in the first way; matrices are many columns, far apart, so "auto" takes the
-    second for them. A column or a long row is filled up to whole cache lines, and a column a little more: columns a power of
-    two apart would all fall into the same lines.
+    second for them. A column or a long row is filled up to whole cache lines, and a column a little more: columns a
+    power of two apart would all fall into the same lines.
     """
     line = LINE // dtype.itemsize
     if layout == "rows" or (layout == "auto" and (len(port.shape) > 1 or port.size > FEW)):

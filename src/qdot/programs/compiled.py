@@ -46,8 +46,8 @@ def compile(
 
     `layout` is how the arrays of results lie in memory: "batch" with the rows of the batch next to each other, which
     vectors over the batch write fastest; "rows" with each row's numbers next to each other, as NumPy does; "auto" is
-    the first for short vectors and the second for matrices. Inputs may lie in any way. `packed` results are vectors of the
-    different entries only: a mass matrix without its mirror image and zeros, see `Compiled.unpacked`.
+    the first for short vectors and the second for matrices. Inputs may lie in any way. `packed` results are vectors of
+    the different entries only: a mass matrix without its mirror image and zeros, see `Compiled.unpacked`.
     """
     require_model(model, "compile")
     for what, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
