@@ -273,7 +273,10 @@ def test_layouts() -> None:
     }
     assert [s[0] for s in steps["batch"]] == [8, 8]
     assert [s[-1] for s in steps["rows"]] == [8, 8]
-    assert steps["auto"] == [steps["rows"][0], steps["batch"][1]]
+    assert steps["auto"][0][-1] == 8
+    assert steps["auto"][0][0] % 64 == 0  # whole lines of the cache
+    assert steps["auto"][1] == steps["batch"][1]
+    assert qdot.compile(qdot.mass_matrix, model, layout="rows")(q).flags.c_contiguous
 
 
 def test_unknown_layouts_are_refused() -> None:

@@ -6,7 +6,10 @@ largest entry, and what the condition of M makes of it where M is solved with.
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
+import sys
 import threading
 from typing import Any
 
@@ -21,7 +24,7 @@ from qdot.model.library import KINDS, random_state, random_tree
 from qdot.programs import dispatch, functions
 from qdot.programs.dispatch import Programs
 from qdot.spatial import Force
-from tests.model.samples import CALLS, last_frame, mixed, single
+from tests.model.samples import CALLS, immobile, last_frame, mixed, single
 
 TOLERANCE = 1e-12
 SOLVED = 1e-9
@@ -38,8 +41,8 @@ def as_text(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(call: Any, *args: Any) -> Any:
         with monkeypatch.context() as patch:
-            patch.setattr(dispatch, "ENABLED", False)
-            return call(*args)
+            patch.setattr(Programs, "result", lambda *_: None)
+            return call(copy.copy(args[0]), *args[1:])  # a model that no quick function knows
 
     return run
 
@@ -166,14 +169,79 @@ def test_symbols_run_the_text() -> None:
     assert not any(built(programs))
 
 
-def test_the_oldest_programs_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "KEPT", 2)
+def test_a_loop_over_models_runs_texts_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "MANY", 2)
     function, programs = fresh()
-    for axis in "xyzx":
-        model = single(Revolute(axis))
-        function(model, np.array([0.1]), np.array([0.2]), np.array([0.3]))
+    x = np.array([0.1])
+    models = [single(Revolute(axis)) for axis in ("x", "y", "z", (1, 1, 0))]
+    for model in models[:2]:
+        function(model, x, x, x)
+    for model in models[2:]:
+        with pytest.warns(UserWarning, match="inverse_dynamics was compiled for 2 models"):
+            np.testing.assert_allclose(function(model, x, x, x), qdot.inverse_dynamics(model, x, x, x), rtol=1e-12)
     assert len(built(programs)) == len(programs.quick) == 2
-    assert id(model) in programs.quick
+
+
+def test_options_have_programs_of_their_own(as_text: Any) -> None:
+    """By name, by value and by type; frames that bear wrenches too. Numbers as options are not compiled."""
+    model = mixed()
+    q, v, a = (np.array(x) for x in random_state(model, 2))
+    frames, w = list(model.frames)[-2:], np.ones(6)
+    calls = [lambda m, f=f: qdot.jacobian(m, q, f) for f in frames]
+    calls += [lambda m, c=c: qdot.jacobian(m, q, frames[0], coordinates=c) for c in qdot.Coordinates]
+    calls += [lambda m, f=f: qdot.inverse_dynamics(m, q, v, a, wrenches={f: w}) for f in frames]
+    calls += [lambda m: qdot.inverse_dynamics(m, q, v, a, wrenches=dict.fromkeys(frames, w))]
+    calls += [lambda m: qdot.inverse_dynamics(m, q, v, a)]
+    calls += [lambda m, p=p: qdot.point_jacobian(m, q, frames[0], p) for p in ((0.1, 0.2, 0.3), (0.0, 0.0, 1.0))]
+    for _ in range(2):
+        for call in calls:
+            same(call(model), as_text(call, model), TOLERANCE)
+
+
+def test_numbers_as_options_build_no_program() -> None:
+    function, programs = fresh(qdot.algorithms.jacobian.point_jacobian)
+    function(mixed(), random_state(mixed(), 0)[0], last_frame(mixed()), (0.1, 0.0, 0.0))
+    assert built(programs) == []
+
+
+def test_what_cannot_be_traced_runs_its_text() -> None:
+    def kinked(model: qdot.Model, q: Any) -> Any:
+        return [2.0 * q[0] if q[0] > 0 else q[0]]
+
+    function, programs = fresh(kinked)
+    assert function(single(), np.array([0.5]))[0] == 1.0
+    assert function(single(), np.array([-0.5]))[0] == -0.5
+    assert built(programs) == [None]
+
+
+def test_functions_of_users_are_not_frozen() -> None:
+    """What a user's function depends on may change between calls of its derivative."""
+    gain = [2.0]
+    slope = qdot.derivative(lambda model, q: [gain[0] * x for x in q], "q")
+    assert slope(single(), np.array([0.1]))[0, 0] == 2.0
+    gain[0] = 7.0
+    assert slope(single(), np.array([0.1]))[0, 0] == 7.0
+
+
+def test_models_without_freedoms() -> None:
+    assert qdot.mass_matrix(immobile(), []).shape == (0, 0)
+    assert qdot.mass_matrix(immobile(), np.zeros((3, 0))).shape == (3, 0, 0)
+
+
+def test_batches_are_contiguous() -> None:
+    model = mixed()
+    q = np.array([random_state(model, s)[0] for s in range(7)])
+    assert qdot.mass_matrix(model, q).flags.c_contiguous
+    assert qdot.gravity_forces(model, q).flags.c_contiguous
+
+
+def test_public_functions_and_programs_pickle() -> None:
+    model = single()
+    assert pickle.loads(pickle.dumps(qdot.inverse_dynamics)) is qdot.inverse_dynamics
+    compiled = qdot.compile(qdot.mass_matrix, model, packed=True, dtype="float32")
+    again = pickle.loads(pickle.dumps(compiled))
+    assert repr(again) == repr(compiled)
+    np.testing.assert_array_equal(again([0.3]), compiled([0.3]))
 
 
 def test_equal_models_share_a_program() -> None:
@@ -194,23 +262,90 @@ def test_quick_calls_outlive_what_made_them() -> None:
     np.testing.assert_array_equal(quick(x, x, x), expected)
 
 
-def test_many_threads_at_once() -> None:
-    model = mixed()
-    states = [tuple(np.array(x) for x in random_state(model, s)) for s in range(8)]
-    expected = [qdot.inverse_dynamics(model, *s) for s in states]
+LARGE_RESULTS = ["inverse_dynamics", "inverse_dynamics_derivatives", "link_jacobians"]
+"""One small array; a tuple, which Python code makes; an array so large that NumPy lets go of the lock to copy it."""
+
+
+@pytest.mark.parametrize("name", LARGE_RESULTS)
+def test_many_threads_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_tree(1, 12, ["revolute", "prismatic"])
+    states = [tuple(np.array(x) for x in random_state(model, s)) for s in range(6)]
+    expected = [CALLS[name](model, *s) for s in states]
     wrong = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
 
     def run(k: int) -> None:
-        for _ in range(300):
-            if not np.array_equal(qdot.inverse_dynamics(model, *states[k]), expected[k]):
+        for _ in range(400):
+            found = CALLS[name](model, *states[k])
+            if not all(map(np.array_equal, arrays_in(found), arrays_in(expected[k]))):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(6)]
+    try:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
     assert not wrong
+
+
+def test_a_call_within_a_call() -> None:
+    """A buffer of Python's own making may call the function again before it hands itself out."""
+    compiled = qdot.compile(qdot.inverse_dynamics_derivatives, single())
+    x, y = np.array([0.3]), np.array([0.7])
+    expected = compiled(x, x, x)
+    made = []
+    gc_was = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)  # collections, and with them finalizers, in the midst of everything
+
+    class Finalized:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            made.append(compiled(y, y, y))
+
+    try:
+        for _ in range(50):
+            Finalized()
+            np.testing.assert_array_equal(compiled(x, x, x), expected)
+    finally:
+        gc.set_threshold(*gc_was)
+    assert made
+
+
+def test_programs_come_and_go() -> None:
+    """Those with several results refer to themselves in a circle; all of them are freed, none too early."""
+    model, x = single(), np.array([0.1])
+    for _ in range(20):
+        compiled = qdot.compile(qdot.inverse_dynamics_derivatives, model)
+        quick = compiled.quick
+        expected = compiled(x, x, x)
+        del compiled
+        gc.collect()
+        np.testing.assert_array_equal(quick(x, x, x), expected)
+        del quick
+        gc.collect()
+
+
+def test_references_are_given_back() -> None:
+    """Of None where a call is refused, and of buffers: one that is still held would keep its owner from growing."""
+    quick = qdot.compile(qdot.inverse_dynamics, single()).quick
+    x = np.array([0.1])
+    before = sys.getrefcount(None)
+    for _ in range(1000):
+        assert quick(x, x, None) is None
+        assert quick(x, x, np.zeros(2)) is None
+    assert abs(sys.getrefcount(None) - before) < 500
+    owner = bytearray(8)
+    view = memoryview(owner).cast("d")
+    quick(view, x, x)
+    quick(view, x, None)
+    view.release()
+    owner.extend(b"more")
 
 
 # -- what is wrong is still found --------------------------------------------------------------------------------------
@@ -237,6 +372,37 @@ def test_bad_vectors(change: Any, message: str, twice: bool) -> None:
         qdot.inverse_dynamics(model, q, v, a)
     with pytest.raises(ValueShapeError, match=message):
         qdot.inverse_dynamics(model, *change(q, v, a))
+
+
+@pytest.mark.parametrize(("off", "fine"), [(3e-7, True), (1e-5, False)])
+def test_unit_length_to_the_tolerance_of_the_text(off: float, fine: bool) -> None:
+    model = random_tree(3, 2, ["spherical"])
+    q, v, a = (np.array(x) for x in random_state(model, 0))
+    qdot.inverse_dynamics(model, q, v, a)
+    if fine:
+        qdot.inverse_dynamics(model, (1 + off) * q, v, a)
+    else:
+        with pytest.raises(ValueShapeError, match="unit length"):
+            qdot.inverse_dynamics(model, (1 + off) * q, v, a)
+
+
+def test_results_are_checked_too() -> None:
+    """Inputs may be sound where a result is not: 1/0 is an error of the text's."""
+    function, _ = fresh(lambda model, q: [1.0 / q[0]])
+    assert function(single(), np.array([2.0]))[0] == 0.5
+    with pytest.raises(ZeroDivisionError):
+        function(single(), np.array([0.0]))
+
+
+def test_one_odd_row_leaves_the_others_as_they_are() -> None:
+    model = mixed()
+    q, v, a = (np.array(x) for x in zip(*(random_state(model, s) for s in range(9)), strict=True))
+    expected = qdot.inverse_dynamics_derivatives(model, q, v, a)
+    v[4] *= 1e9
+    found = qdot.inverse_dynamics_derivatives(model, q, v, a)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.delete(x, 4, axis=0), np.delete(y, 4, axis=0))
+        assert not np.array_equal(x[4], y[4])
 
 
 def test_an_entry_that_plays_no_part_is_looked_at_too() -> None:

@@ -75,6 +75,8 @@ def entries_of(value: Any) -> Any:
     """Spatial values replaced by their entries, nested as they are written down."""
     if hasattr(value, "entries"):
         value = value.entries()
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = value.tolist()
     return [entries_of(x) for x in value] if isinstance(value, (list, tuple)) else value
 
 

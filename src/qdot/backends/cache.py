@@ -35,7 +35,9 @@ def folder() -> Path | None:
     if chosen.lower() in _OFF:
         return None
     if chosen:
-        return Path(chosen).expanduser()
+        with suppress(RuntimeError):  # a ~user that there is not: a name like any other
+            return Path(chosen).expanduser()
+        return Path(chosen)
     from platformdirs import user_cache_path
 
     return user_cache_path("qdot", appauthor=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,11 +69,25 @@ def _in_the_order_written() -> Iterator[None]:
     if not 15 <= binding.llvm_version_info[0] <= 22:
         yield
         return
-    binding.set_option("qdot", "-enable-misched=false")
-    try:
-        yield
-    finally:
-        binding.set_option("qdot", "-enable-misched=true")
+    with _one_at_a_time:
+        binding.set_option("qdot", "-enable-misched=false")
+        try:
+            yield
+        finally:
+            binding.set_option("qdot", "-enable-misched=true")
+
+
+_one_at_a_time = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A child has none of its parent's threads, so nobody would free the lock that one of them held."""
+    global _one_at_a_time
+    _one_at_a_time = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def digest(parts: tuple[object, ...]) -> str:

@@ -6,7 +6,8 @@ contiguous vectors of the right length and type into the memory of one row, runs
 returns. Where an argument is anything else it returns None, and so it does where the `check` that a program computes
 along with its results is not below `CHECKED`: the caller then takes the careful way.
 
-It holds Python's lock all the time, so one row of memory serves all threads.
+One row of memory serves all threads. The machine code holds Python's lock, but making the result may let go of it,
+and so may an exporter of a buffer; whoever comes in between finds the row busy, is given None, and takes the other way.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ define i64 @field(ptr %array, i64 %k) {
 """
 
 # A context is an array of i64: how many vectors, kernel, ports, tiles, check (or 0), make, None, the letter of the
-# type; then for each vector its memory and its length in bytes. Py_buffer's fields lie at these bytes in Python ≥ 3.11:
+# type, whether it is busy; then for each vector its memory and its length in bytes.
+# Py_buffer's fields lie at these bytes in Python ≥ 3.11:
 # buf 0, len 16, ndim 36, format 40; 12 asks for contiguous memory (PyBUF_ND) and the type (PyBUF_FORMAT).
 TEXT = f"""
 {SHARED}
@@ -61,9 +63,17 @@ entry:
   %wanted = call i64 @field(ptr %context, i64 0)
   %letter = call i64 @field(ptr %context, i64 7)
   %same = icmp eq i64 %count, %wanted
-  br i1 %same, label %next, label %no
+  br i1 %same, label %ask, label %no
+ask:
+  %busy = call i64 @field(ptr %context, i64 8)
+  %is.free = icmp eq i64 %busy, 0
+  br i1 %is.free, label %take, label %no
+take:
+  %at.busy = getelementptr i64, ptr %context, i64 8
+  store i64 1, ptr %at.busy
+  br label %next
 next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %copied ]
+  %k = phi i64 [ 0, %take ], [ %k1, %copied ]
   %more = icmp ult i64 %k, %wanted
   br i1 %more, label %vector, label %run
 vector:
@@ -74,7 +84,7 @@ vector:
   br i1 %got, label %look, label %clear
 clear:
   call void @PyErr_Clear()
-  br label %no
+  br label %give.up
 look:
   %at.length = getelementptr i8, ptr %view, i64 16
   %at.ndim = getelementptr i8, ptr %view, i64 36
@@ -86,8 +96,8 @@ look:
   %at.second = getelementptr i8, ptr %format, i64 1
   %second = load i8, ptr %at.second
   %k2 = mul i64 %k, 2
-  %place.k = add i64 %k2, 8
-  %length.k = add i64 %k2, 9
+  %place.k = add i64 %k2, 9
+  %length.k = add i64 %k2, 10
   %place = call i64 @field(ptr %context, i64 %place.k)
   %expected = call i64 @field(ptr %context, i64 %length.k)
   %kind.long = zext i8 %kind to i64
@@ -101,7 +111,7 @@ look:
   br i1 %fits, label %copy, label %release
 release:
   call void @PyBuffer_Release(ptr %view)
-  br label %no
+  br label %give.up
 copy:
   %from = load ptr, ptr %view
   %to = inttoptr i64 %place to ptr
@@ -138,10 +148,14 @@ check.float:
 compare:
   %sum = phi double [ %x, %check.double ], [ %fx, %check.float ]
   %sound = fcmp olt double %sum, {CHECKED:e}
-  br i1 %sound, label %yes, label %no
+  br i1 %sound, label %yes, label %give.up
 yes:
   %made = call ptr @PyObject_CallNoArgs(ptr %make)
+  store i64 0, ptr %at.busy
   ret ptr %made
+give.up:
+  store i64 0, ptr %at.busy
+  br label %no
 no:
   %none.i = call i64 @field(ptr %context, i64 6)
   %none = inttoptr i64 %none.i to ptr
@@ -171,14 +185,10 @@ def builtin(name: str, text: str, symbols: Sequence[str], context: Sequence[int]
 
     `kept` is what the context refers to.
     """
-    code = _code(name, text, tuple(symbols))
     described = np.array(context, dtype=np.int64)
-    method = _MethodDef(name.encode(), code.address, METH_FASTCALL, None)
     address = _Context(described.ctypes.data)
-    address.kept = (code, described, method, *kept)
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    made: Callable[..., Any] = new(ctypes.byref(method), address, None)
+    address.kept = (described, *kept)
+    made: Callable[..., Any] = _new_function()(ctypes.byref(_method(name, text, tuple(symbols))), address, None)
     return made
 
 
@@ -195,21 +205,34 @@ def quick_call(
     places = [n for x in vectors for n in (x.ctypes.data, x.nbytes)]
     checked = 0 if check is None else check.ctypes.data
     letter = ord(vectors[0].dtype.char) if vectors else ord("d")
-    fields = [len(vectors), kernel.address, ports.ctypes.data, tiles.ctypes.data, checked, id(make), id(None), letter]
+    memory = [ports.ctypes.data, tiles.ctypes.data, checked]
+    fields = [len(vectors), kernel.address, *memory, id(make), id(None), letter, 0]
     kept = (kernel, ports, tiles, vectors, check, make)
     return builtin("quick_call", TEXT, SYMBOLS, [*fields, *places], *kept)
 
 
 def available() -> bool:
-    """Whether this Python has the lock and the layout that the machine code relies on."""
+    """Whether this Python has the lock, the layout and the size of pointers that the machine code relies on."""
     locked: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
-    return sys.implementation.name == "cpython" and sys.version_info >= (3, 11) and locked()
+    return sys.implementation.name == "cpython" and sys.version_info >= (3, 11) and sys.maxsize > 2**32 and locked()
 
 
 @cache
-def _code(name: str, text: str, symbols: tuple[str, ...]) -> Kernel:
+def _new_function() -> Callable[..., Any]:
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return kind(("PyCFunction_NewEx", ctypes.pythonapi))
+
+
+_definitions: list[tuple[_MethodDef, Kernel]] = []  # Python refers to them as long as a function lives: for good
+
+
+@cache
+def _method(name: str, text: str, symbols: tuple[str, ...]) -> _MethodDef:
     h = host()
     key = f"{name}-{digest((text, h.triple, h.cpu, h.features, sys.version_info[:2]))}"
     functions = {symbol: ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p) for symbol in symbols}
     addresses = {symbol: function.value or 0 for symbol, function in functions.items()}
-    return Kernel(cached(key, lambda: object_of(text)), addresses)
+    code = Kernel(cached(key, lambda: object_of(text)), addresses)
+    method = _MethodDef(name.encode(), code.address, METH_FASTCALL, None)
+    _definitions.append((method, code))
+    return method

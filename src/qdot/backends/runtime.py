@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -66,15 +66,15 @@ class Loaded:
         self._kernel = kernel
         self._width = width
         self._cost = max(1, interface.operations)
-        self._threads = threading.local()
+        self._unused: list[_Memory] = []
 
     def single(self, values: Sequence[Any]) -> list[NDArray[Any]]:
         """One row: numbers in, arrays of one row out; through memory that stays."""
-        mine = self._mine()
-        for k, place in enumerate(mine.row.inputs):
-            place[...] = values[k]
-        self._kernel.call(mine.row.address, mine.tiles_address, 0, 1)
-        return [place.copy() for place in mine.row.outputs]
+        with self._memory() as mine:
+            for k, place in enumerate(mine.row.inputs):
+                place[...] = values[k]
+            self._kernel.call(mine.row.address, mine.tiles_address, 0, 1)
+            return [place.copy() for place in mine.row.outputs]
 
     def quick(
         self, make: Callable[[list[NDArray[Any]]], Callable[[], Any]], check: int | None
@@ -95,7 +95,8 @@ class Loaded:
         call = self._batch_call
         if call is None or self._parts(rows, threads) > 1:
             return False
-        return call(self._mine().tiles_address, *inputs, *outputs) is not None
+        with self._memory() as mine:
+            return call(mine.tiles_address, *inputs, *outputs) is not None
 
     @cached_property
     def _batch_call(self) -> Callable[..., Any] | None:
@@ -149,15 +150,21 @@ class Loaded:
         return max(1, min(threads or CORES, batch * self._cost // WORTH_A_THREAD, batch // self._width))
 
     def _part(self, ports: NDArray[np.int64], begin: int, end: int) -> None:
-        self._kernel.call(ports.ctypes.data, self._mine().tiles_address, begin, end)
+        with self._memory() as mine:
+            self._kernel.call(ports.ctypes.data, mine.tiles_address, begin, end)
 
-    def _mine(self) -> _Memory:
-        """The memory of this thread."""
+    @contextmanager
+    def _memory(self) -> Iterator[_Memory]:
+        """Memory to run the kernel with, for whoever asks: another thread, or a signal's handler in between, has its
+        own."""
         try:
-            found: _Memory = self._threads.memory
-        except AttributeError:
-            found = self._threads.memory = _Memory(_Row(self.interface, self.dtype), self._tiles())
-        return found
+            mine = self._unused.pop()
+        except IndexError:
+            mine = _Memory(_Row(self.interface, self.dtype), self._tiles())
+        try:
+            yield mine
+        finally:
+            self._unused.append(mine)
 
     def _tiles(self) -> NDArray[Any]:
         """Room for one vector of rows of every port, for one thread."""
@@ -178,7 +185,7 @@ class _Row:
 
 
 class _Memory:
-    """What a thread needs to run a kernel."""
+    """What running a kernel needs."""
 
     def __init__(self, row: _Row, tiles: NDArray[Any]) -> None:
         self.row = row
@@ -187,14 +194,16 @@ class _Memory:
 
 
 def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto") -> NDArray[Any]:
-    """An array (batch, *shape) in which the batch lies next to each other ("batch"), or each row does ("rows").
+    """An array (batch, *shape) in which the batch lies next to each other ("batch"), or row after row ("rows").
 
     Short vectors read and write fastest in the first way; matrices are many columns, far apart, so "auto" takes the
-    second for them. A column or a long row is filled up to whole cache lines, and a column a little more: columns a
+    second for them, with long rows filled up to whole cache lines. A column is filled up a little more: columns a
     power of two apart would all fall into the same lines.
     """
     line = LINE // dtype.itemsize
-    if layout == "rows" or (layout == "auto" and (len(port.shape) > 1 or port.size > FEW)):
+    if layout == "rows":
+        return aligned((batch, *port.shape), dtype)
+    if layout == "auto" and (len(port.shape) > 1 or port.size > FEW):
         length = -(-port.size // line) * line if port.size > line else port.size
         return aligned((batch, length), dtype)[:, : port.size].reshape(batch, *port.shape)
     columns = aligned((*port.shape, -(-batch // line) * line + line), dtype)
@@ -208,7 +217,9 @@ def _as_rows(array: NDArray[Any], port: Port, batch: int, dtype: np.dtype[Any]) 
         array = np.broadcast_to(array, (batch, *port.shape))
     if array.dtype is not dtype:
         array = array.astype(dtype, copy=False)
-    return np.ascontiguousarray(array) if _steps(array) is None else array
+    steps = _steps(array)
+    odd = steps is None or steps[0] % array.itemsize or steps[1] % array.itemsize  # a field of a structured array, say
+    return np.ascontiguousarray(array) if odd else array
 
 
 def _steps(array: NDArray[Any]) -> tuple[int, int] | None:

@@ -77,8 +77,15 @@ class Expr:
     def __ge__(self, other: Any) -> Any:
         return self._with(lambda a, b: self.graph.apply("le", b, a), other)
 
-    def equal(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
+        """A truth of its own, as of <: so `if x == 0:` is refused where x is not known, and not taken for false."""
         return self._with(lambda a, b: self.graph.apply("eq", a, b), other)
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return ~same if isinstance(same, Expr) else same if same is NotImplemented else not same
+
+    __hash__ = object.__hash__
 
     def __and__(self, other: Any) -> Any:
         return self._with(lambda a, b: self.graph.apply("and", a, b), other)

@@ -99,7 +99,7 @@ def _code(built: Built, dtype: str) -> bytes:
     start = time.perf_counter()
     code = llvm.compiled_object(built.program, llvm.host().vectors(dtype))
     if expected > SLOW:
-        print(f" {time.perf_counter() - start:.1f} s, kept for the next time", file=sys.stderr)
+        print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr)
     return code
 
 

@@ -53,7 +53,11 @@ def compile(
     for what, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in choices:
             raise CompileError(f"{what} {value!r} is unknown; choose from {', '.join(choices)}")
-    if np.dtype(dtype) not in (np.dtype("float64"), np.dtype("float32")):
+    try:
+        known = np.dtype(dtype) in (np.dtype("float64"), np.dtype("float32"))
+    except TypeError:
+        known = False
+    if not known:
         raise CompileError(f"dtype {dtype!r} cannot be compiled; choose float64 or float32")
     request = Request(inspect.unwrap(function), model, tuple(parameters), tuple(wrenches), options)
     return Compiled(request, target=target, dtype=np.dtype(dtype).name, layout=layout, packed=packed)
@@ -86,6 +90,12 @@ class Compiled:
         self._names = tuple(p.name for p in self._inputs)
         self._shapes = tuple(p.shape for p in self._inputs)
         self._rebuilt = built.form.rebuilt
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what it was made of; it is built again, or found in the cache, where it is read."""
+        packed = self._built.entries is not None
+        options = {"target": self.target, "dtype": self.dtype.name, "layout": self.layout, "packed": packed}
+        return _restored, (self._request, options)
 
     @cached_property
     def program(self) -> Program:
@@ -135,6 +145,8 @@ class Compiled:
         **kwargs: Any,
     ) -> Any:
         """Evaluate. `out` is an array, or arrays by output name, to write into; `threads` bounds how many are used."""
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise ValueShapeError(f"{self.name}: threads is how many to use at most, 1 or more; got {threads!r}")
         if not kwargs and self._code is not None:
             done = self.quick(*args) if out is None else None
             if done is not None:
@@ -176,17 +188,21 @@ class Compiled:
             return None
         return {p.name: x for p, x in zip(self._outputs, targets, strict=True)}
 
-    def sound(self, arrays: Sequence[NDArray[Any]], batch: int | None = None) -> Any | None:
-        """The result for arrays that are known to fit, one row (…) or (batch, …) of each input in order; None where a
-        row fails the check."""
+    def sound(
+        self, arrays: Sequence[NDArray[Any]], batch: int | None = None
+    ) -> tuple[Any, NDArray[np.bool_] | None] | None:
+        """The result for arrays that are known to fit, one row (…) or (batch, …) of each input in order, and which rows
+        of a batch fail the check; None where a single row does."""
         from qdot.backends.python_call import CHECKED
 
         results = None if batch is None else self._quick_batch(arrays, None, None)
         if results is None:
             results = self._evaluate(arrays, 1 if batch is None else batch, {}, None)
-        if not np.all(results["check"] < CHECKED):
-            return None
-        return self._rebuilt(results if batch is not None else {name: _own(x[0]) for name, x in results.items()})
+        unsound = ~(results["check"][:, 0] < CHECKED)
+        if batch is None:
+            single = {name: _own(x[0]) for name, x in results.items()}
+            return None if unsound[0] else (self._rebuilt(single), None)
+        return self._rebuilt(results), unsound if unsound.any() else None
 
     def unpacked(self, result: Any) -> Any:
         """The full arrays of a packed result, which may be a row or a batch."""
@@ -273,12 +289,12 @@ class Compiled:
             if len(self._outputs) != 1:
                 raise ValueShapeError(f"{self.name} has outputs {list(self.outputs)}: give out= as a dict of arrays")
             out = {self._outputs[0].name: out}
-        targets = {}
+        targets: dict[str, NDArray[Any]] = {}
         for name, array in out.items():
-            targets[name] = self._target(name, array, batch, arrays)
+            targets[name] = self._target(name, array, batch, [*arrays, *targets.values()])
         return targets
 
-    def _target(self, name: str, array: Any, batch: int | None, inputs: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def _target(self, name: str, array: Any, batch: int | None, others: Sequence[NDArray[Any]]) -> NDArray[Any]:
         what = f"{self.name}: out {name!r}"
         if name not in self.outputs:
             raise ValueShapeError(f"{what} is no output; they are {list(self.outputs)}")
@@ -288,9 +304,21 @@ class Compiled:
             raise ValueShapeError(f"{what} must be an array of {self.dtype} and shape {shape}, got {kind}")
         if not array.flags.writeable:
             raise ValueShapeError(f"{what} is read-only; give an array that can be written to")
-        if any(np.may_share_memory(array, x) for x in inputs):
-            raise ValueShapeError(f"{what} shares memory with an input; give an array of its own")
+        if any(_share_memory(array, x) for x in others):
+            raise ValueShapeError(f"{what} shares memory with an input or another output; give an array of its own")
         return array if batch is not None else array[None]
+
+
+def _share_memory(x: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Whether some number is in both; where that is hard to tell, yes."""
+    try:
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]  # NumPy takes any number
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _restored(request: Request, options: dict[str, Any]) -> Compiled:
+    return Compiled(request, **options)
 
 
 def _own(row: NDArray[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from qdot.algebra import Scalars, derivative as along, entries_of, map_scalars, scalars_in
@@ -21,7 +22,11 @@ def derivative(of: Callable[..., Any], wrt: str) -> Callable[..., Any]:
     d/dε of(q ⊕ ε e_k), nv of them, for joints with quaternions too. Exact, by dual numbers; it can be compiled, and
     called with numbers, batches and symbols.
     """
-    text = inspect.unwrap(of)
+    return _derivative(inspect.unwrap(of), wrt)
+
+
+@lru_cache(maxsize=256)  # asked for again, it is the same function, with its programs
+def _derivative(text: Callable[..., Any], wrt: str) -> Callable[..., Any]:
     signature = inspect.signature(text)
     name = getattr(text, "__name__", "function")
     if wrt not in signature.parameters or wrt not in (*CONFIGURATIONS, *VELOCITIES):
@@ -47,4 +52,5 @@ def derivative(of: Callable[..., Any], wrt: str) -> Callable[..., Any]:
     differentiated.__name__ = f"{name}_by_{wrt}"
     differentiated.__doc__ = f"∂/∂{wrt} of: {inspect.getdoc(text)}"
     differentiated.__signature__ = signature  # type: ignore[attr-defined]
-    return function(differentiated)
+    # A function of a user's may depend on anything, at each call anew: it is compiled only where that is asked for.
+    return function(differentiated, compiled=getattr(text, "__module__", "").startswith("qdot."))

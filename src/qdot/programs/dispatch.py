@@ -1,27 +1,31 @@
 """Numbers go to compiled programs: one for each public function, model and choice of options, built at first use.
 
 Along with its results such a program computes a check: the sum of the magnitudes of all inputs and results, infinite
-where a quaternion is not of unit length. Where it is not small (something is infinite, no number, or beyond reason) the
-call goes on to the text with its checks, which find the cause and name it. So sound calls pay nothing for them.
+where a quaternion is not of unit length. Rows for which it is not small (something is infinite, no number, or beyond
+reason) go on to the text with its checks, which find the cause and name it, or answer. So sound rows pay next to
+nothing for them.
 
-Programs that would be very large are not built; their texts run on numbers as they are. `QDOT_COMPILE=off` runs all
-texts so, which is slower, and easier to follow in a debugger.
+Not everything is compiled: what cannot be traced, what would be very large, options that are numbers (a new program for
+each would not pay), and models beyond the first `MANY`, for a loop over models would compile for longer than it runs.
+Their texts run on numbers as they are. `QDOT_COMPILE=off` runs all texts so, which is slower, and easier to follow in a
+debugger.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
-import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars, absolute, as_array, is_number, scalars_in, where
+from qdot.algebra import Scalar, Scalars, absolute, as_array, is_number, maximum, scalars_in, where
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import TooLarge
-from qdot.errors import ValueShapeError
+from qdot.errors import QdotError, ValueShapeError
 from qdot.model.model import Model
 from qdot.model.vectors import CONFIGURATIONS, UNIT_TOLERANCE
 from qdot.programs.traced import VECTORS, Request
@@ -32,12 +36,24 @@ if TYPE_CHECKING:
 
     from qdot.programs.compiled import Compiled
 
-ENABLED = os.environ.get("QDOT_COMPILE", "").lower() not in ("off", "0", "no", "none", "false")
-KEPT = 256
-"""Programs kept by each function; those built first go first."""
+
+def _enabled() -> bool:
+    """What QDOT_COMPILE says: on, unless it says off."""
+    said = os.environ.get("QDOT_COMPILE", "").strip().lower()
+    if said not in ("", "on", "1", "yes", "true", "off", "0", "no", "none", "false"):
+        warnings.warn(f"QDOT_COMPILE={said!r} is neither on nor off; functions compile themselves", stacklevel=2)
+    return said not in ("off", "0", "no", "none", "false")
+
+
+ENABLED = _enabled()
+MANY = 64
+"""Programs that a function builds."""
 
 LARGE = 150_000
 """Nodes of a trace beyond which compiling would take half a minute and more."""
+
+Unsound: TypeAlias = "NDArray[np.bool_]"
+"""Which rows of a batch failed the check."""
 
 
 class Programs:
@@ -54,12 +70,12 @@ class Programs:
         self._vectors_first = list(parameters)[1 : 1 + len(self._vectors)] == self._vectors
         self._built: dict[Any, Compiled | None] = {}
         self._models: dict[int, Model] = {}
-        self._lock = threading.Lock()
         self.quick: dict[int, Callable[..., Any]] = {}
         """By a model's identity: a built-in function of single vectors, see `Compiled.quick`."""
 
-    def result(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any | None:
-        """What the compiled program gives; None where the text has to run, or has to say what is wrong."""
+    def result(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Unsound | None] | None:
+        """What the compiled program gives, and which rows of a batch are not sound; None where there is no program for
+        these arguments, or a single row is not sound."""
         if not ENABLED or not self._vectors:
             return None
         if self._vectors_first and not kwargs and len(args) == 1 + len(self._vectors):
@@ -84,35 +100,55 @@ class Programs:
         return None if batch is None else compiled.sound(values, *batch)
 
     def _program(self, model: Model, options: tuple[tuple[str, Any], ...], frames: tuple[str, ...]) -> Compiled | None:
-        key = model, options, frames
-        try:
-            hash(key)
-        except TypeError:  # an option that is an array, say
+        if not all(_is_a_choice(x) for _, x in options):
             return None
-        with self._lock:
-            if key not in self._built:
-                fits = is_numeric(model) and self._fits(model)
-                self._built[key] = self._build(model, dict(options), frames) if fits else None
-                if len(self._built) > KEPT:
-                    del self._built[next(iter(self._built))]
-            found = self._built[key]
-            if found is not None and not options and not frames and id(model) not in self.quick:
-                self._models[id(model)] = model  # alive, so that its identity stays its own
-                self.quick[id(model)] = found.quick
-                if len(self.quick) > KEPT:
-                    oldest = next(iter(self.quick))
-                    del self.quick[oldest], self._models[oldest]
+        key = model, tuple((name, type(x), x) for name, x in options), frames
+        try:
+            known = key in self._built
+        except TypeError:  # a model that holds arrays has no hash
+            return None
+        if not known and len(self._built) >= MANY:
+            self._say_that_there_are_many()
+            return None
+        if not known:
+            self._built[key] = self._build(model, dict(options), frames)
+        found = self._built[key]
+        if found is not None and not options and not frames and id(model) not in self.quick and len(self.quick) < MANY:
+            self._models[id(model)] = model  # alive, so that its identity stays its own
+            self.quick[id(model)] = found.quick
         return found
 
     def _build(self, model: Model, options: dict[str, Any], frames: tuple[str, ...]) -> Compiled | None:
         from qdot.programs.compiled import Compiled
 
-        if any(frame not in model.frames for frame in frames):
+        if not is_numeric(model) or not self._fits(model) or any(frame not in model.frames for frame in frames):
             return None
         try:
-            return Compiled(Request(self._text, model, (), frames, options, _check, LARGE))
-        except TooLarge:
-            return None
+            return Compiled(Request(self._text, model, (), frames, options, _check, LARGE), layout="rows")
+        except (TooLarge, QdotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return None  # the text says what is wrong, or runs where expressions do not
+
+    def _say_that_there_are_many(self) -> None:
+        warnings.warn(
+            f"{self._text.__name__} was compiled for {MANY} models; further ones run their text, which is slower. To "
+            "vary a model's constants, make them inputs: qdot.compile(…, parameters=[…])",
+            stacklevel=5,
+        )
+
+
+def merged(result: Any, text: Any, rows: Unsound) -> Any:
+    """The result with these rows of the batch taken from that of the text."""
+    if isinstance(result, tuple):
+        return tuple(merged(x, y, rows) for x, y in zip(result, text, strict=True))
+    if isinstance(result, dict):
+        return {key: merged(x, text[key], rows) for key, x in result.items()}
+    result[rows] = text[rows]
+    return result
+
+
+def _is_a_choice(x: Any) -> bool:
+    """Whether an option is one of few: a name, a switch, one of an enumeration."""
+    return x is None or isinstance(x, (str, bool, Enum)) or (isinstance(x, tuple) and all(map(_is_a_choice, x)))
 
 
 def _check(model: Model, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Scalar:
@@ -121,18 +157,18 @@ def _check(model: Model, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
     check: Scalar = sum((absolute(x) for x in different.values()), start=0)
     for name in inputs:
         if name in CONFIGURATIONS and model.nq != model.nv:
-            check = check + where(_off_manifold(model, inputs[name]) <= UNIT_TOLERANCE**2, 0.0, np.inf)
+            check = check + where(_off_manifold(model, inputs[name]) <= UNIT_TOLERANCE, 0.0, np.inf)
     return check
 
 
 def _off_manifold(model: Model, q: Scalars) -> Scalar:
-    """Σ (q - nearest)² over the joints with quaternions."""
-    total: Scalar = 0
+    """The largest |q - nearest| of the joints with quaternions, as the text measures it."""
+    largest: Scalar = 0
     for body in model.bodies:
         if body.joint.nq != body.joint.nv:
-            near = body.joint.normalized(q[body.qs])
-            total = total + sum((a - b) * (a - b) for a, b in zip(q[body.qs], near, strict=True))
-    return total
+            for x, near in zip(q[body.qs], body.joint.normalized(q[body.qs]), strict=True):
+                largest = maximum(largest, absolute(x - near))
+    return largest
 
 
 def is_numeric(model: Model) -> bool:
@@ -141,7 +177,8 @@ def is_numeric(model: Model) -> bool:
         [b.inertia, b.placement, [b.passive.armature, b.passive.damping, b.passive.friction, b.passive.stiffness]]
         for b in model.bodies
     ]
-    return all(is_number(x) for x in scalars_in([model.gravity, constants]))
+    frames = [frame.placement for frame in model.frames.values()]
+    return all(is_number(x) for x in scalars_in([model.gravity, constants, frames]))
 
 
 def _numeric(values: Mapping[str, Any]) -> dict[str, NDArray[Any]] | None:

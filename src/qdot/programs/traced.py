@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, entries_of
 from qdot.algorithms.frames import body_frames, root_frame
+from qdot.compiler.graph import TooLarge
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
 from qdot.errors import CompileError
@@ -75,13 +76,21 @@ class Traced(NamedTuple):
 
 def traced(request: Request) -> Traced:
     """The cheapest program there is."""
-    ways = [_traced(request, options) for options in _formulations(request.text, request.options)]
+    ways, reason = [], None
+    for options in _formulations(request.text, request.options):
+        try:
+            ways.append(_traced(request, options))
+        except TooLarge as error:
+            reason = error
+    if reason is not None and not ways:
+        raise reason
     return min(ways, key=lambda way: way.program.operations())
 
 
 def _formulations(text: Callable[..., Any], options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The ways to write an algorithm that works in several frames: tracing is quick, so the cheapest is found."""
-    if "frames" in inspect.signature(text).parameters and "frames" not in options:
+    choice = inspect.signature(text).parameters.get("frames")
+    if choice is not None and choice.default is body_frames and "frames" not in options:
         for frames in (body_frames, root_frame):
             yield {**options, "frames": frames}
     else:
@@ -108,7 +117,7 @@ def _traced(request: Request, options: Mapping[str, Any]) -> Traced:
         extra = dict(options)
         if request.wrenches:
             extra["wrenches"] = {f: Force.of(given[f"wrench.{f}"]) for f in request.wrenches}
-        form, named = _outputs(text(changed, *(given[v] for v in vectors), **extra))
+        form, named = _outputs(text(changed, **{v: given[v] for v in vectors}, **extra))
         forms.append(form)
         return named if request.check is None else named | {"check": [request.check(model, given, named)]}
 
