@@ -17,7 +17,7 @@ from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
 
-VERSION = 15
+VERSION = 16
 """Of the code this backend writes: part of the key of cached objects."""
 
 

@@ -121,13 +121,11 @@ def sign(v: Vectors, x: Value) -> Value:
 def sincos(v: Vectors, x: Value) -> tuple[Value, ...]:
     """Sine and cosine, within 2 ulp."""
     h, m, low = HALF_PI[v.scalar]
-    near, t, n = _quarter_turns(v, x)
-    r = fma(n, -low, fma(n, -m, fma(n, -h, t)))
+    near, n = _quarter_turns(v, x)
+    r = fma(n, -low, fma(n, -m, fma(n, -h, x)))
     z = r * r
     s = fma(r * z, polynomial(z, SINE[v.scalar]), r)
-    half = z * 0.5
-    w = 1.0 - half
-    c = w + fma(z * z, polynomial(z, COSINE[v.scalar]), (1.0 - w) - half)
+    c = fma(fma(z, polynomial(z, COSINE[v.scalar]), -0.5), z, 1.0)
     k = integer(n)
     odd = k.is_odd()
     sine = _flipped(v, where(odd, c, s), k)
@@ -138,8 +136,8 @@ def sincos(v: Vectors, x: Value) -> tuple[Value, ...]:
 def tan(v: Vectors, x: Value) -> Value:
     """Within 1.4 ulp: what rounding takes from r is kept as a small second number, through the division too."""
     h, m, low = HALF_PI[v.scalar]
-    near, t, n = _quarter_turns(v, x)
-    r0 = fma(n, -h, t)
+    near, n = _quarter_turns(v, x)
+    r0 = fma(n, -h, x)
     nm = n * m
     r1 = r0 - nm
     back = r1 - r0
@@ -170,11 +168,9 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
 }
 
 
-def _quarter_turns(v: Vectors, x: Value) -> tuple[Value, Value, Value]:
-    """Where |x| < LARGE; x there and 0 elsewhere; and how many times π/2 goes into that."""
-    near = abs(x) < LARGE[v.scalar]
-    t = where(near, x, 0.0)
-    return near, t, rint(t * (2 / np.pi))
+def _quarter_turns(v: Vectors, x: Value) -> tuple[Value, Value]:
+    """Where |x| < LARGE, and how many times π/2 goes into x there."""
+    return abs(x) < LARGE[v.scalar], rint(x * (2 / np.pi))
 
 
 def _flipped(v: Vectors, x: Value, k: Value) -> Value:
