@@ -65,7 +65,7 @@ def threads(robot: Robot) -> None:
     for name, function in (("ID", qdot.inverse_dynamics), ("FD", qdot.forward_dynamics), ("M", qdot.mass_matrix)):
         compiled = qdot.compile(function, model, packed=True)
         one, two = (Calls(compiled, [q, v, u], threads=n) for n in (1, 2))
-        for _ in range(ROUNDS // 2):
+        for _ in range(ROUNDS):
             one.round()
             two.round()
         print(f"{robot.name:>8} {name:>4} {one.ns:8.0f} {two.ns:8.0f} {one.ns / two.ns:8.2f}×", flush=True)

@@ -396,7 +396,7 @@ def test_any_layout_of_wide_ports(
 
 def test_allocated_memory_suits_vectors() -> None:
     """Short vectors with the batch next to each other, the rest row by row, both by whole lines of the cache."""
-    vector, matrix, small, long = Port("v", (7,)), Port("m", (5, 5)), Port("s", (2, 2)), Port("l", (65,))
+    vector, matrix, small, long = Port("v", (7,)), Port("m", (5, 5)), Port("s", (2, 2)), Port("l", (129,))
     f = np.dtype(float)
     for port, step in ((vector, 0), (matrix, 2), (long, 1)):
         array = runtime.allocate(port, 100, f)

@@ -36,7 +36,7 @@ LINE = 64
 STREAMED = 2**23
 """Bytes of results beyond which writing past the caches is quicker, and leaves them to others."""
 
-FEW = 64
+FEW = 128
 """Columns that can be written to side by side."""
 
 
