@@ -331,6 +331,29 @@ def test_programs_come_and_go() -> None:
         gc.collect()
 
 
+def test_finalizers_of_a_circle_may_still_call() -> None:
+    """The program, its machine code and an object that calls it at its end are garbage at once: any may go first."""
+    model, x, made = single(), np.array([0.1]), []
+
+    def circle() -> None:
+        compiled = qdot.compile(qdot.inverse_dynamics_derivatives, model)
+        compiled(x, x, x)
+
+        class Last:
+            def __del__(self) -> None:
+                made.append(compiled(x, x, x))
+
+        last = Last()
+        last.me = last  # type: ignore[attr-defined]
+
+    for _ in range(30):
+        circle()
+        gc.collect()
+    assert len(made) == 30
+    for found in made:
+        np.testing.assert_array_equal(found, made[0])
+
+
 def test_references_are_given_back() -> None:
     """Of None where a call is refused, and of buffers: one that is still held would keep its owner from growing."""
     quick = qdot.compile(qdot.inverse_dynamics, single()).quick

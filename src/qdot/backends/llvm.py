@@ -13,6 +13,8 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
@@ -107,10 +109,14 @@ class Kernel:
             binding.add_symbol(name, address)
         backing = binding.parse_assembly("")
         # Code of the small model reaches its constants by short ways: all sections must lie in one block.
-        self._engine = binding.create_mcjit_compiler(backing, _machine_for_engine())
-        self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-        self.address: int = self._engine.get_function_address("kernel")
+        engine = binding.create_mcjit_compiler(backing, _machine_for_engine())
+        engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        self.address: int = engine.get_function_address("kernel")
+        # The engine frees the code in its finalizer. Finalizers of objects in a circle run in any order, and another's
+        # may still call the code; the garbage collector does not look into an array of objects, so the engine goes
+        # when this kernel is taken apart, after all of them.
+        self._engine = np.array([engine], dtype=object)
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self.call = kind(self.address)
 
