@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -65,20 +65,20 @@ def function(
     quick = programs.quick
 
     @functools.wraps(text)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-        if not kwargs and args:
-            known = quick.get(id(args[0]))
-            single = None if known is None else known(*args[1:])
+    def call(model: Any, *args: Any, **kwargs: Any) -> Any:
+        known = quick.get(id(model))
+        if known is not None and not kwargs:
+            single = known(*args)
             if single is not None:
                 return single
-        done = programs.result(args, kwargs)
+        done = programs.result((model, *args), kwargs)
         if done is None:
-            return careful(*args, **kwargs)
+            return careful(model, *args, **kwargs)
         result, unsound = done
-        return result if unsound is None else merged(result, careful(*args, **kwargs), unsound)
+        return result if unsound is None else merged(result, careful(model, *args, **kwargs), unsound)
 
     call.__module__ = __name__  # where it is found by this name: so it pickles
-    return call
+    return cast("Callable[P, Any]", call)
 
 
 def _checked(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | None) -> Callable[P, Any]:
