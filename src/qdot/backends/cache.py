@@ -26,13 +26,14 @@ STALE = 3600.0
 _MAGIC = b"qdot object 2\n"
 _SUFFIX = ".qdot-object"
 _WRITING = ".qdot-writing-"
-_OFF = ("off", "0", "no", "none", "false")
+OFF = ("off", "0", "no", "none", "false")
+"""What turns a setting of the environment off."""
 
 
 def folder() -> Path | None:
     """Where entries are kept; None when the cache is off."""
     chosen = os.environ.get("QDOT_CACHE", "")
-    if chosen.lower() in _OFF:
+    if chosen.lower() in OFF:
         return None
     if chosen:
         with suppress(RuntimeError):  # a ~user that there is not: a name like any other

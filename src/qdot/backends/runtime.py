@@ -90,13 +90,15 @@ class Loaded:
         checked = None if check is None else row.outputs[check]
         return quick_call(self._kernel, row.ports, tiles, row.inputs, checked, make(row.outputs))
 
-    def quick_batch(self, inputs: Sequence[Any], outputs: Sequence[Any], rows: int, threads: int | None) -> bool:
-        """Run a batch of vectors into arrays that are there, if that can be done in one go: see `python_batch`."""
-        call = self._batch_call
-        if call is None or self._parts(rows, threads) > 1:
-            return False
+    def runs_at_once(self, rows: int, threads: int | None) -> bool:
+        """Whether a batch of so many rows is vectors only, and worth one thread: then `at_once` may run it."""
+        return self._batch_call is not None and self._parts(rows, threads) == 1
+
+    def at_once(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
+        """Run a batch into arrays that are there; false where they are not as `python_batch` wants them."""
+        assert self._batch_call is not None
         with self._memory() as mine:
-            return call(mine.tiles_address, *inputs, *outputs) is not None
+            return self._batch_call(mine.tiles_address, *inputs, *outputs) is not None
 
     @cached_property
     def _batch_call(self) -> Callable[..., Any] | None:

@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from hashlib import blake2b
@@ -74,9 +74,7 @@ def compiled_or_kept(request: Request, dtype: str, packed: bool) -> Built:
         built = Built.of(request, packed)
         assert built.program is not None
         key = f"{name}-{_digest(built.program.hash, dtype)}"
-        return Built(
-            built.interface, built.form, built.entries, built.program, cached(key, lambda: _code(built, dtype))
-        )
+        return replace(built, code=cached(key, lambda: _code(built, dtype)))
     content = cached(f"{name}-{_digest(known, dtype, str(packed))}", lambda: _kept(request, dtype, packed))
     return _read(content)
 

@@ -175,6 +175,8 @@ class Compiled:
         if not args or type(args[0]) is not np.ndarray or args[0].ndim != 2:
             return None
         rows = len(args[0])
+        if not self._code.runs_at_once(rows, threads):
+            return None
         targets: list[Any]
         if out is None:
             targets = [allocate(p, rows, self.dtype, self.layout) for p in self._outputs]
@@ -184,7 +186,7 @@ class Compiled:
                 return None
         else:
             targets = [out]
-        if not self._code.quick_batch(args, targets, rows, threads):
+        if not self._code.at_once(args, targets):
             return None
         return {p.name: x for p, x in zip(self._outputs, targets, strict=True)}
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from qdot.algebra import Scalar, Scalars, absolute, as_array, is_number, maximum, scalars_in, where
+from qdot.backends.cache import OFF
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import TooLarge
 from qdot.errors import QdotError, ValueShapeError
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
 def _enabled() -> bool:
     """What QDOT_COMPILE says: on, unless it says off."""
     said = os.environ.get("QDOT_COMPILE", "").strip().lower()
-    if said not in ("", "on", "1", "yes", "true", "off", "0", "no", "none", "false"):
+    if said not in ("", "on", "1", "yes", "true", *OFF):
         warnings.warn(f"QDOT_COMPILE={said!r} is neither on nor off; functions compile themselves", stacklevel=2)
-    return said not in ("off", "0", "no", "none", "false")
+    return said not in OFF
 
 
 ENABLED = _enabled()
