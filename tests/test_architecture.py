@@ -23,6 +23,7 @@ PUBLIC_PACKAGES = [
     "qdot",
     "qdot.algebra",
     "qdot.algorithms",
+    "qdot.convert",
     "qdot.description",
     "qdot.errors",
     "qdot.geometry",

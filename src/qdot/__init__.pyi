@@ -1,15 +1,22 @@
 """What `qdot` offers and where each name lives; type checkers read it, and so does the package itself."""
 
-from . import algebra, algorithms, description, errors, geometry, joints, model, plots, spatial
+from . import algebra, algorithms, convert, description, errors, geometry, joints, model, plots, spatial
 from .algorithms.jacobian import Orientation
 from .algorithms.kinematics import Coordinates, Kinematics, PointMotion
 from .description.builder import Mechanism
+from .formats.load import load
+from .formats.save import save
 from .model.assemble import assemble
 from .model.model import Model
 from .model.state import State
 from .programs.compiled import Compiled, compile
 from .programs.derivatives import derivative
 from .programs.functions import (
+    activation_rates,
+    actuation,
+    actuator_forces,
+    actuator_lengths,
+    actuator_moments,
     analytic_jacobian,
     bias_acceleration,
     bias_forces,
@@ -19,6 +26,7 @@ from .programs.functions import (
     christoffel_symbols,
     com_jacobian,
     configuration_rate,
+    constraint_residuals,
     coriolis_matrix,
     difference,
     energy,
@@ -41,10 +49,13 @@ from .programs.functions import (
     momentum,
     normalized,
     passive_forces,
+    passive_terms,
     point_jacobian,
     potential_energy,
     regressor,
     retract,
+    tendon_jacobian,
+    tendon_lengths,
     total_mass,
     velocity_forces,
 )
@@ -61,6 +72,11 @@ __all__ = [
     "Orientation",
     "PointMotion",
     "State",
+    "activation_rates",
+    "actuation",
+    "actuator_forces",
+    "actuator_lengths",
+    "actuator_moments",
     "algebra",
     "algorithms",
     "analytic_jacobian",
@@ -74,6 +90,8 @@ __all__ = [
     "com_jacobian",
     "compile",
     "configuration_rate",
+    "constraint_residuals",
+    "convert",
     "coriolis_matrix",
     "derivative",
     "description",
@@ -97,18 +115,23 @@ __all__ = [
     "kinematics",
     "kinetic_energy",
     "link_jacobians",
+    "load",
     "mass_matrix",
     "model",
     "momentum",
     "normalized",
     "passive_forces",
+    "passive_terms",
     "plots",
     "point_jacobian",
     "potential_energy",
     "regressor",
     "retract",
+    "save",
     "spatial",
     "symbols",
+    "tendon_jacobian",
+    "tendon_lengths",
     "total_mass",
     "velocity_forces",
 ]

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import qdot
-from qdot.algebra import as_array, scalars_in
+from qdot.algebra import Vec3, as_array, scalars_in
+from qdot.description import (
+    Activation,
+    ActuatorRecord,
+    Affine,
+    ConnectRecord,
+    CouplingRecord,
+    OnFrame,
+    OnJoint,
+    OnTendon,
+    TendonRecord,
+    Via,
+    Weighted,
+)
 from qdot.errors import QdotError
 from qdot.geometry import Box
 from qdot.joints import Fixed, Joint, Revolute
@@ -37,8 +51,31 @@ def single(joint: Joint | None = None, *solids: Any, **options: Any) -> qdot.Mod
 
 
 def mixed() -> qdot.Model:
-    """A tree over plain and quaternion joints, with armature, damping and springs; frames site0 … site4."""
-    return random_tree(3, 5, ["revolute", "spherical", "prismatic", "free", "universal"], branching=0.5)
+    """A tree over plain and quaternion joints, with armature, damping and springs; frames site0 … site4.
+
+    A tendon runs over two of its joints and one through frames; actuators drive joints, a tendon and a frame.
+    """
+    tree = random_tree(3, 5, ["revolute", "spherical", "prismatic", "free", "universal"], branching=0.5).description
+    one, other, *_ = (b.joint_name for b in tree.bodies if b.joint.nv == 1)
+    ball = next(b.joint_name for b in tree.bodies if b.joint.nv == 3)
+    rope = TendonRecord("rope", (Weighted(one, 0.3), Weighted(other, -2.0)), 5.0, 0.4, (0.1, 0.2), friction=0.1)
+    string = TendonRecord("string", (Via("site0"), Via("site4")), stiffness=3.0)
+    return qdot.assemble(
+        replace(
+            tree,
+            tendons=(rope, string),
+            actuators=(
+                ActuatorRecord("motor", OnJoint(one, (3.0, 0, 0, 0, 0, 0)), control_range=(-1.0, 1.0)),
+                ActuatorRecord("servo", OnJoint(ball, (0.1, 0.2, 0.3, 0, 0, 0)), Affine(2.0), Affine(0, -2.0, -0.1)),
+                ActuatorRecord("muscle", OnTendon("rope"), dynamics=Activation("filter", 0.1), force_range=(-4.0, 4.0)),
+                ActuatorRecord("thruster", OnFrame("site2", (0, 0, 1.0, 0, 0.1, 0))),
+            ),
+            constraints=(
+                CouplingRecord("gear", one, other, (0.1, 2.0)),
+                ConnectRecord("pin", "site1", Vec3(0.1, 0, 0), "world", Vec3(0, 0, 1.0)),
+            ),
+        )
+    )
 
 
 def empty() -> qdot.Model:
@@ -64,7 +101,17 @@ def stacked(matrices: tuple[np.ndarray, ...]) -> np.ndarray:
 
 Call = Callable[[qdot.Model, Any, Any, Any], Any]
 
+
+def driven(model: qdot.Model) -> tuple[np.ndarray, np.ndarray]:
+    """Controls and activations."""
+    return np.linspace(-0.8, 0.9, model.nu), np.linspace(0.2, 0.5, model.na)
+
+
 CALLS: dict[str, Call] = {
+    "actuation": lambda m, q, v, a: qdot.actuation(m, q, v, *driven(m)),
+    "actuator_forces": lambda m, q, v, a: qdot.actuator_forces(m, q, v, *driven(m)),
+    "actuator_lengths": lambda m, q, v, a: qdot.actuator_lengths(m, q),
+    "actuator_moments": lambda m, q, v, a: qdot.actuator_moments(m, q),
     "analytic_jacobian": lambda m, q, v, a: qdot.analytic_jacobian(
         m, q, last_frame(m), orientation=qdot.Orientation.ROTATION_VECTOR
     ),
@@ -76,6 +123,7 @@ CALLS: dict[str, Call] = {
     "christoffel_symbols": lambda m, q, v, a: qdot.christoffel_symbols(m, q),
     "com_jacobian": lambda m, q, v, a: qdot.com_jacobian(m, q),
     "configuration_rate": lambda m, q, v, a: qdot.configuration_rate(m, q, v),
+    "constraint_residuals": lambda m, q, v, a: qdot.constraint_residuals(m, q),
     "coriolis_matrix": lambda m, q, v, a: qdot.coriolis_matrix(m, q, v),
     "difference": lambda m, q, v, a: qdot.difference(m, q, q),
     "energy": lambda m, q, v, a: qdot.energy(m, q, v),
@@ -98,10 +146,13 @@ CALLS: dict[str, Call] = {
     "momentum": lambda m, q, v, a: qdot.momentum(m, q, v),
     "normalized": lambda m, q, v, a: qdot.normalized(m, q),
     "passive_forces": lambda m, q, v, a: qdot.passive_forces(m, q, v),
+    "passive_terms": lambda m, q, v, a: qdot.passive_terms(m, q, v),
     "point_jacobian": lambda m, q, v, a: qdot.point_jacobian(m, q, last_frame(m), (0.1, 0.2, 0.3)),
     "potential_energy": lambda m, q, v, a: qdot.potential_energy(m, q),
     "regressor": lambda m, q, v, a: qdot.regressor(m, q, v, a),
     "retract": lambda m, q, v, a: qdot.retract(m, q, v),
+    "tendon_jacobian": lambda m, q, v, a: qdot.tendon_jacobian(m, q),
+    "tendon_lengths": lambda m, q, v, a: qdot.tendon_lengths(m, q),
     "velocity_forces": lambda m, q, v, a: qdot.velocity_forces(m, q, v),
 }
 """Every public function of a configuration, called with (model, q, v, a)."""

@@ -5,9 +5,11 @@ And pack them: `as_array` turns nested lists of scalars into one NumPy array, la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from math import prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,21 @@ if TYPE_CHECKING:
 
 def _is_branch(x: Any) -> bool:
     return isinstance(x, (list, tuple, dict)) or (is_dataclass(x) and getattr(x, "holds_scalars", False))
+
+
+@cache
+def _opener(kind: type) -> Callable[[Any], Iterable[Any]] | None:
+    """How values of a type are opened into their parts; None for a scalar."""
+    if hasattr(kind, "map_scalars"):
+        return kind.entries  # type: ignore[attr-defined]
+    if issubclass(kind, (list, tuple)):
+        return iter
+    if issubclass(kind, dict):
+        return kind.values
+    if is_dataclass(kind) and getattr(kind, "holds_scalars", False):
+        names = [a.name for a in fields(kind)]
+        return attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
+    return None
 
 
 def map_scalars(f: Callable[[Scalar], Any], value: Any) -> Any:
@@ -38,18 +55,22 @@ def map_scalars(f: Callable[[Scalar], Any], value: Any) -> Any:
 
 def scalars_in(value: Any) -> Iterator[Scalar]:
     """Each scalar of a structure, in order."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if hasattr(value, "map_scalars"):
-        value = value.entries()
-    if isinstance(value, (list, tuple)):
-        for x in value:
-            yield from scalars_in(x)
-    elif _is_branch(value):
-        for a in fields(value):
-            yield from scalars_in(getattr(value, a.name))
-    else:
-        yield value
+    found: list[Scalar] = []
+    _gather(value, found)
+    return iter(found)
+
+
+def _gather(value: Any, found: list[Scalar]) -> None:
+    kind: type = type(value)
+    opened = _opener(kind)
+    if opened is None:
+        found.append(value)
+        return
+    for part in opened(value):
+        if type(part) is float:  # most of them
+            found.append(part)
+        else:
+            _gather(part, found)
 
 
 def as_array(nested: Any, batch: tuple[int, ...] = ()) -> NDArray[Any]:

@@ -193,16 +193,30 @@ class Sym3:
         return self.xx + self.yy + self.zz
 
     def __add__(self, other: Sym3) -> Sym3:
-        return Sym3(*(a + b for a, b in zip(self.six(), other.six(), strict=True)))
+        return Sym3(
+            self.xx + other.xx,
+            self.xy + other.xy,
+            self.xz + other.xz,
+            self.yy + other.yy,
+            self.yz + other.yz,
+            self.zz + other.zz,
+        )
 
     def __sub__(self, other: Sym3) -> Sym3:
-        return Sym3(*(a - b for a, b in zip(self.six(), other.six(), strict=True)))
+        return Sym3(
+            self.xx - other.xx,
+            self.xy - other.xy,
+            self.xz - other.xz,
+            self.yy - other.yy,
+            self.yz - other.yz,
+            self.zz - other.zz,
+        )
 
     def __neg__(self) -> Sym3:
-        return Sym3(*(-a for a in self.six()))
+        return Sym3(-self.xx, -self.xy, -self.xz, -self.yy, -self.yz, -self.zz)
 
     def __mul__(self, s: Scalar) -> Sym3:
-        return Sym3(*(a * s for a in self.six()))
+        return Sym3(self.xx * s, self.xy * s, self.xz * s, self.yy * s, self.yz * s, self.zz * s)
 
     def __rmul__(self, s: Scalar) -> Sym3:
         return self * s
@@ -216,8 +230,9 @@ class Sym3:
 
     def congruence(self, A: Mat3) -> Sym3:
         """A I Aᵀ."""
-        B = A @ self.full()
-        return Sym3(B.r0.dot(A.r0), B.r0.dot(A.r1), B.r0.dot(A.r2), B.r1.dot(A.r1), B.r1.dot(A.r2), B.r2.dot(A.r2))
+        I = self.full()
+        a, b, c = I @ A.r0, I @ A.r1, I @ A.r2  # the rows of A I, for I is its own transpose
+        return Sym3(a.dot(A.r0), a.dot(A.r1), a.dot(A.r2), b.dot(A.r1), b.dot(A.r2), c.dot(A.r2))
 
     def six(self) -> tuple[Scalar, ...]:
         """(xx, xy, xz, yy, yz, zz)."""
@@ -227,7 +242,8 @@ class Sym3:
         return self.full().entries()
 
 
-def steiner(c: Vec3) -> Sym3:
-    """-c̃ c̃ = (c·c) 1 - c cᵀ: what the parallel-axis theorem adds per unit of mass."""
-    xx, yy, zz = c.x * c.x, c.y * c.y, c.z * c.z
-    return Sym3(yy + zz, -(c.x * c.y), -(c.x * c.z), xx + zz, -(c.y * c.z), xx + yy)
+def steiner(c: Vec3, m: Scalar = 1) -> Sym3:
+    """-m c̃ c̃ = m ((c·c) 1 - c cᵀ): what the parallel-axis theorem adds for a mass at c."""
+    x, y, z = c.x, c.y, c.z
+    xx, yy, zz = x * x, y * y, z * z
+    return Sym3((yy + zz) * m, -(x * y) * m, -(x * z) * m, (xx + zz) * m, -(y * z) * m, (xx + yy) * m)

@@ -7,13 +7,13 @@ term: V_k = (Ṁ v)_k - ½ vᵀ ∂_kM v - p·[v, e_k] with p = M v.
 
 from __future__ import annotations
 
-from qdot.algebra import Scalar, Scalars, Vec3, derivative, is_number, sign
+from qdot.algebra import Scalar, Scalars, Vec3, derivative, is_number
 from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve, matvec
 from qdot.algorithms.configuration import retract, unit_velocity
 from qdot.algorithms.energy import potential_energy
 from qdot.algorithms.jacobian import jacobian, link_jacobians
 from qdot.algorithms.kinematics import world_poses
-from qdot.algorithms.passive import armature
+from qdot.algorithms.passive import armature, passive_terms
 from qdot.algorithms.rnea import Wrenches
 from qdot.model.model import Model
 
@@ -82,14 +82,11 @@ def potential_forces(model: Model, q: Scalars) -> list[Scalar]:
     ]
 
 
-def dissipative_forces(model: Model, v: Scalars, tau: Scalars) -> list[Scalar]:
-    """τ - d v - f sign(v): what acts on the joints and has no potential (H6)."""
-    total = list(tau)
-    for body in model.bodies:
-        rows = zip(range(body.dofs.start, body.dofs.stop), body.passive.damping, body.passive.friction, strict=True)
-        for k, d, f in rows:
-            total[k] = total[k] - d * v[k] - f * sign(v[k])
-    return total
+def dissipative_forces(model: Model, q: Scalars, v: Scalars, tau: Scalars) -> list[Scalar]:
+    """τ - d v - f sign(v), and what holds up weight or drags: what acts on the joints and has no potential (H6)."""
+    terms = passive_terms(model, q, v)
+    del terms["springs"]
+    return [sum(row) for row in zip(tau, *terms.values(), strict=True)]
 
 
 def external_joint_forces(model: Model, q: Scalars, wrenches: Wrenches | None) -> list[Scalar]:
@@ -109,7 +106,7 @@ def inverse_dynamics(
         matvec(mass_matrix(model, q), a),
         velocity_forces(model, q, v),
         potential_forces(model, q),
-        dissipative_forces(model, v, external_joint_forces(model, q, wrenches)),
+        dissipative_forces(model, q, v, external_joint_forces(model, q, wrenches)),
         strict=True,
     )
     return [inertial + V + G - psi for inertial, V, G, psi in rows]
@@ -121,7 +118,7 @@ def forward_dynamics(
     """a = M⁻¹ (ψ - V - ∂P/∂q), (nv,), with ψ = τ + Σ Jᵀ f - d v - f sign(v) (H3)."""
     external = external_joint_forces(model, q, wrenches)
     rows = zip(
-        dissipative_forces(model, v, [t + f for t, f in zip(tau, external, strict=True)]),
+        dissipative_forces(model, q, v, [t + f for t, f in zip(tau, external, strict=True)]),
         velocity_forces(model, q, v),
         potential_forces(model, q),
         strict=True,

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, is_number, map_scalars, plain, scalar_problem, scalars_in
+from qdot.description.constraints import LoopRecord
 from qdot.description.records import (
     WORLD,
     BodyRecord,
     Description,
     FrameRecord,
-    LoopRecord,
     Material,
     Passive,
     ShapeRecord,

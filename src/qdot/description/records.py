@@ -8,9 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qdot.algebra import Scalar, Vec3
+from qdot.description.actuators import ActuatorRecord
+from qdot.description.constraints import ConstraintRecord, LoopRecord
+from qdot.description.contact import Contact, ExclusionRecord, PairRecord, Softness
+from qdot.description.report import Report
+from qdot.description.scene import DragBox, Fluid, KeyframeRecord, Options, SensorRecord
+from qdot.description.tendons import TendonRecord
 from qdot.geometry import Shape
 from qdot.joints import Joint
-from qdot.spatial import Inertia, Transform
+from qdot.spatial import IDENTITY, Inertia, Transform
 
 WORLD = "world"
 """The name of body 0."""
@@ -26,12 +32,15 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class ShapeRecord:
-    """A shape on a body: what it is seen as, what it collides with, or both."""
+    """A shape on a body: what it is seen as, what it collides with, or both; `name` where something refers to it."""
 
     shape: Shape
     visual: bool = True
     collision: bool = True
     material: Material = field(default_factory=Material)
+    name: str = ""
+    contact: Contact = field(default_factory=Contact)
+    group: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +59,25 @@ class Passive:
 
 
 @dataclass(frozen=True, slots=True)
+class JointSoftness:
+    """How the limits of a joint and its dry friction give way; `margin` is how far before a limit it acts [rad, m]."""
+
+    limit: Softness = field(default_factory=Softness)
+    friction: Softness = field(default_factory=Softness)
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class BodyRecord:
-    """A body, and the joint that holds it: `placement` is the pose of the joint's frame in the parent's frame."""
+    """A body, and the joint that holds it: `placement` is the pose of the joint's frame in the parent's frame.
+
+    Inertia, shapes and frames are written in the frame that the joint moves. A file may call another frame, at pose
+    `frame` in that one, the body's own: the body's name stands for it. `home` is the configuration the body starts in
+    (empty: the neutral one). `gravity_compensation` is the fraction of its weight that is held up from outside, or by
+    the drive of the joint where `compensated_by_drive`. `drive_range` bounds the sum of actuator forces at the joint
+    [N·m, N]. A `target` has no joint but is moved by whoever runs the simulation (MuJoCo's mocap body). `drag` is what
+    the fluid meets of it.
+    """
 
     name: str
     parent: str
@@ -59,34 +85,34 @@ class BodyRecord:
     joint_name: str
     placement: Transform
     inertia: Inertia
-    passive: Passive = field(default_factory=Passive)
+    passive: Passive = Passive()
     shapes: tuple[ShapeRecord, ...] = ()
+    frame: Transform = IDENTITY
+    home: tuple[Scalar, ...] = ()
+    gravity_compensation: Scalar = 0
+    compensated_by_drive: bool = False
+    drive_range: tuple[float, float] | None = None
+    softness: JointSoftness = JointSoftness()
+    target: bool = False
+    drag: tuple[DragBox, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FrameRecord:
-    """A named frame (a site) on a body."""
+    """A named frame (a site) on a body; `region` is the space about it that a touch sensor, say, watches."""
 
     name: str
     body: str
     placement: Transform
-
-
-@dataclass(frozen=True, slots=True)
-class LoopRecord:
-    """A joint that closes a loop: it holds frame `successor` to frame `predecessor`, in addition to the tree."""
-
-    name: str
-    joint: Joint
-    predecessor: str
-    successor: str
+    region: ShapeRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
     """A whole mechanism; gravity is the acceleration of free fall in the world's frame [m/s²].
 
-    `allow_unphysical` lets in inertias that no body can have, as published tables sometimes hold.
+    `allow_unphysical` lets in inertias that no body can have, as published tables sometimes hold. The `report` of
+    whoever read it tells what was not taken over as it stood; it is not part of what the mechanism is.
     """
 
     name: str
@@ -96,3 +122,13 @@ class Description:
     loops: tuple[LoopRecord, ...] = ()
     world_shapes: tuple[ShapeRecord, ...] = ()
     allow_unphysical: bool = False
+    constraints: tuple[ConstraintRecord, ...] = ()
+    tendons: tuple[TendonRecord, ...] = ()
+    actuators: tuple[ActuatorRecord, ...] = ()
+    pairs: tuple[PairRecord, ...] = ()
+    exclusions: tuple[ExclusionRecord, ...] = ()
+    sensors: tuple[SensorRecord, ...] = ()
+    keyframes: tuple[KeyframeRecord, ...] = ()
+    fluid: Fluid = field(default_factory=Fluid)
+    options: Options = field(default_factory=Options)
+    report: Report = field(default_factory=Report, compare=False)

@@ -50,7 +50,7 @@ def _read(path: Path) -> tuple[Floats, Faces]:
     except Exception as error:  # a reader of some format may raise anything on a broken file
         raise GeometryError(
             f"mesh file {str(path)!r} cannot be read ({type(error).__name__}: {error}); convert it to STL, OBJ or PLY, "
-            "or install the package that reads its format (pycollada for .dae)"
+            "or install the package that reads its format (pip install 'qdot[dae]' for .dae)"
         ) from error
     if len(faces) == 0:
         raise GeometryError(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from math import pi
+from functools import cache
+from math import inf, pi
 from typing import Any, final
 
 import numpy as np
@@ -31,7 +32,9 @@ class Primitive(Solid):
 
     def _settle(self) -> None:
         for name in self._names():
-            require_real(getattr(self, name), f"the {name} of {self!r}", positive=True)
+            value = getattr(self, name)
+            if type(value) is not float or not 0 < value < inf:  # else what the message says need not be made up
+                require_real(value, f"the {name} of {self!r}", positive=True)
 
     def dimensions(self) -> tuple[float, ...]:
         """The dimensions [m] as floats; an error where one is a symbol."""
@@ -45,8 +48,10 @@ class Primitive(Solid):
     def _lengths(self, factor: Scalar) -> dict[str, Any]:
         return {name: getattr(self, name) * factor for name in self._names()}
 
-    def _names(self) -> list[str]:
-        return [a.name for a in fields(self) if not a.kw_only]
+    @classmethod
+    @cache
+    def _names(cls) -> tuple[str, ...]:
+        return tuple(a.name for a in fields(cls) if not a.kw_only)
 
 
 @final

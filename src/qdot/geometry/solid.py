@@ -99,6 +99,8 @@ class Solid(Shape):
 
     def __post_init__(self) -> None:
         self._settle()
+        if self.mass is None and self.density is None:
+            return
         if self.mass is not None and self.density is not None:
             raise GeometryError(f"{self!r} has both a mass and a density; give one of them")
         for name in ("mass", "density"):

@@ -117,9 +117,23 @@ class Joint(ABC):
     def scaled(self, factor: Scalar) -> Joint:
         """The joint of a mechanism `factor` times as long: offsets, pitches and limits of slides grow, angles stay."""
 
+    def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
+        """q as it looks in the joint `scaled` by a factor: slides grow with it, angles stay."""
+        return list(q)
+
     def subspace_rate(self, q: Scalars, v: Scalars) -> Basis[Motion]:
         """Ṡ, 6 × nv, in the body's coordinates, by differentiating `subspace` along v; Ṡ v is the bias."""
         return Basis.motions(*derivative(lambda dv: self.subspace(self.retract(q, dv)).columns, v))
+
+    def drive(self, q: Scalars, gear: Scalars, in_parent: bool) -> tuple[Scalar, list[Scalar], Scalar]:
+        """Of an actuator with six gear ratios: its length l, the joint forces of one unit of its force, ∂l/∂q, and the
+        period of l where it comes back after a turn, else 0.
+
+        l = Σ gear_k q_k for plain coordinates; joints with quaternions say what they take (force, then moment).
+        """
+        if self.nq != self.nv:
+            raise JointError(f"{type(self).__name__} joint: an actuator cannot drive it by gear ratios; drive a frame")
+        return sum((g * x for g, x in zip(gear, q, strict=False)), start=0), list(gear[: self.nv]), 0
 
     def complement(self, q: Scalars) -> Basis[Force]:
         """T, 6 × (6 - nv): a basis of the constraint forces, Sᵀ T = 0 (F10–F12)."""
@@ -173,6 +187,8 @@ def unit_axis(axis: str | Vec3 | Iterable[Scalar]) -> Vec3:
 
 def limits_of(value: LimitsLike, joint: str, limited: int, nv: int) -> Limits:
     """Limits in full from what people write: `Limits`, a pair (lower, upper), or None for no bounds."""
+    if isinstance(value, Limits) and _is_in_full(value, limited, nv):
+        return value
     given = value if isinstance(value, Limits) else Limits() if value is None else _pair(value, joint)
     lower, upper = _filled(given.lower, joint, limited, -inf), _filled(given.upper, joint, limited, inf)
     velocity, effort = _filled(given.velocity, joint, nv, inf), _filled(given.effort, joint, nv, inf)
@@ -189,6 +205,23 @@ def limits_of(value: LimitsLike, joint: str, limited: int, nv: int) -> Limits:
         if low > high:
             raise JointError(f"{joint} joint: lower limit {low} is above upper limit {high}; swap them")
     return Limits(lower, upper, velocity, effort)
+
+
+def _is_in_full(limits: Limits, limited: int, nv: int) -> bool:
+    """Whether all bounds are there, as floats, and in order, so that nothing is left to do: files give them so."""
+    if not (len(limits.lower) == len(limits.upper) == limited and len(limits.velocity) == len(limits.effort) == nv):
+        return False
+    rows = (limits.lower, limits.upper, limits.velocity, limits.effort)
+    for row in rows:
+        if type(row) is not tuple:
+            return False
+        for x in row:
+            if type(x) is not float:
+                return False
+    for low, high in zip(limits.lower, limits.upper, strict=True):
+        if not low <= high:
+            return False
+    return all(x >= 0 for x in limits.velocity + limits.effort)
 
 
 def _filled(row: Any, joint: str, size: int, default: float) -> tuple[float, ...]:

@@ -102,5 +102,8 @@ class Compound(Joint):
     def limited(self, q: Scalars) -> list[Scalar]:
         return self._joined(q, (), lambda part, q_part, _: part.limited(q_part))
 
+    def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
+        return self._joined(q, (), lambda part, q_part, _: part.stretched(q_part, factor))
+
     def scaled(self, factor: Scalar) -> Compound:
         return Compound(*(part.scaled(factor) for part in self.parts))

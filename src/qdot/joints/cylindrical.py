@@ -36,5 +36,8 @@ class Cylindrical(PlainJoint):
     def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         return straight_difference(q0, q1)
 
+    def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
+        return [q[0], q[1] * factor]
+
     def scaled(self, factor: Scalar) -> Cylindrical:
         return Cylindrical(self.axis, limits=self.limits.stretched(1, factor))

@@ -58,5 +58,14 @@ class Free(Joint):
     def limited(self, q: Scalars) -> list[Scalar]:
         return []
 
+    def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
+        return [*q[:4], *(x * factor for x in q[4:])]
+
     def scaled(self, factor: Scalar) -> Free:
         return self
+
+    def drive(self, q: Scalars, gear: Scalars, in_parent: bool) -> tuple[Scalar, list[Scalar], Scalar]:
+        """A wrench: force gear[:3] in the joint's axes, moment gear[3:] in the body's or, `in_parent`, those; l = 0."""
+        R = self.transform(q).rotation
+        force, moment = Vec3(*gear[:3]), Vec3(*gear[3:])
+        return 0, [*(R.T @ moment if in_parent else moment), *(R.T @ force)], 0

@@ -60,6 +60,9 @@ class ScrewJoint(PlainJoint):
         turned = Transform.identity().rotation if self.turn == 0 else axis_rotation(self.axis, q[0])
         return Transform(turned, self.axis * (self.slide * q[0]))
 
+    def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
+        return [q[0] if self.turn else q[0] * factor]
+
     def subspace(self, q: Scalars) -> Basis[Motion]:
         return Basis.motions(Motion(self.axis * self.turn, self.axis * self.slide))
 

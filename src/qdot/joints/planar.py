@@ -57,6 +57,9 @@ class Planar(PlainJoint):
     def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         return straight_difference(q0, q1)
 
+    def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
+        return [q[0], q[1] * factor, q[2] * factor]
+
     def scaled(self, factor: Scalar) -> Planar:
         return Planar(self.normal, self.across, limits=self.limits.stretched(1, factor, factor))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import pi
 
 from qdot.algebra import Quaternion, Scalar, Scalars, Vec3
 from qdot.algebra.lie import exp_so3, log_so3
@@ -59,3 +60,9 @@ class Spherical(Joint):
 
     def scaled(self, factor: Scalar) -> Spherical:
         return self
+
+    def drive(self, q: Scalars, gear: Scalars, in_parent: bool) -> tuple[Scalar, list[Scalar], Scalar]:
+        """l is the rotation vector along gear[:3], which are axes of the body or, `in_parent`, of the joint's frame."""
+        axis = Vec3(*gear[:3])
+        moment = self.transform(q).rotation.T @ axis if in_parent else axis
+        return log_so3(Quaternion(*q)).dot(axis), [*moment], 2 * pi * axis.norm()

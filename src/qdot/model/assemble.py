@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import inf
 from types import MappingProxyType
 from typing import Any
 
 from qdot.algebra import Scalar, is_number, scalar_problem, scalars_in
-from qdot.description import WORLD, BodyRecord, Description, LoopRecord, Passive
+from qdot.description import WORLD, BodyRecord, Description, KeyframeRecord, LoopRecord, Passive
 from qdot.description.builder import Mechanism
 from qdot.errors import JointError, ModelError, UnknownNameError
 from qdot.joints import Joint
 from qdot.model.model import Body, Frame, Model
+from qdot.model.references import References
 from qdot.model.tree import root_first
 from qdot.model.vectors import UNIT_TOLERANCE
-from qdot.spatial import Inertia, Transform, check_physical, pose_problem
+from qdot.spatial import IDENTITY, Inertia, Transform, check_physical, pose_problem, surely_physical
 
 
 def assemble(source: Mechanism | Description) -> Model:
@@ -36,6 +36,9 @@ def assemble(source: Mechanism | Description) -> Model:
     frames = _frames(description, bodies, where)
     for loop in description.loops:
         _check_loop(loop, frames, where)
+    References(description, frames, where).check()
+    for keyframe in description.keyframes:
+        _check_keyframe(keyframe, bodies, len(description.actuators), where)
     return Model(description, bodies, MappingProxyType(frames))
 
 
@@ -58,7 +61,8 @@ def _numbered(records: list[BodyRecord], where: str) -> Iterable[Body]:
 
 def _frames(description: Description, bodies: tuple[Body, ...], where: str) -> dict[str, Frame]:
     index = {WORLD: 0, **{body.name: body.index for body in bodies}}
-    frames = {name: Frame(name, i, Transform.identity()) for name, i in index.items()}
+    frames = {WORLD: Frame(WORLD, 0, Transform.identity())}
+    frames |= {body.name: Frame(body.name, body.index, body.record.frame) for body in bodies}
     for record in description.frames:
         if not isinstance(record.body, str) or record.body not in index:
             raise UnknownNameError("body", record.body, index, f"{where}: frame {record.name!r}")
@@ -74,8 +78,15 @@ def _check_body(record: BodyRecord, where: str, allow_unphysical: bool) -> None:
     if not isinstance(record.parent, str):
         raise ModelError(f"{what}: its parent is the name of a body, got {record.parent!r}")
     _check_pose(record.placement, what)
+    _check_pose(record.frame, what)
+    if record.gravity_compensation != 0:
+        _scalars([record.gravity_compensation], f"{what}: its gravity compensation")
+    if record.home:
+        _check_configuration(record.joint, record.home, f"{what}: the configuration it starts in")
     if not isinstance(record.inertia, Inertia):
         raise ModelError(f"{what}: its inertia is a qdot.spatial.Inertia, got {record.inertia!r}")
+    if surely_physical(record.inertia):
+        return
     _scalars(record.inertia, f"{what}: its inertia")
     if not allow_unphysical:
         check_physical(record.inertia, what)
@@ -96,38 +107,52 @@ def _filled(record: BodyRecord, where: str) -> Passive:
     """A joint's passive values, one for each freedom, zero where nothing was said."""
     joint, given = record.joint, record.passive
     what = f"{where}: joint {record.joint_name!r}"
-    rows: dict[str, tuple[Scalar, ...]] = {}
-    for name in ("armature", "damping", "friction", "stiffness"):
-        row = getattr(given, name) or (0,) * joint.nv
-        if len(row) != joint.nv:
-            raise JointError(f"{what}: {joint.nv} values of {name} expected, one for each freedom, got {len(row)}")
-        for x in row:
-            problem = scalar_problem(x) or ("it is negative" if is_number(x) and x < 0 else None)
-            if problem is not None:
-                raise JointError(f"{what}: {name} must be zero or positive, got {x!r}: {problem}")
-        rows[name] = tuple(row)
-    rest = given.rest or tuple(joint.neutral())
-    if len(rest) != joint.nq:
-        raise JointError(f"{what}: the rest configuration of its spring has {joint.nq} numbers, got {len(rest)}")
-    _scalars(list(rest), f"{what}: the rest configuration of its spring")
-    if all(is_number(x) for x in rest):
-        _check_rest(joint, rest, what)
-    return replace(given, rest=rest, **rows)
+    if given.rest:
+        _check_configuration(joint, given.rest, f"{what}: the rest configuration of its spring")
+    return Passive(
+        _row("armature", given.armature, joint.nv, what),
+        _row("damping", given.damping, joint.nv, what),
+        _row("friction", given.friction, joint.nv, what),
+        _row("stiffness", given.stiffness, joint.nv, what),
+        given.rest or tuple(joint.neutral()),
+    )
 
 
-def _check_rest(joint: Joint, rest: tuple[Scalar, ...], what: str) -> None:
+def _row(name: str, row: tuple[Scalar, ...], nv: int, what: str) -> tuple[Scalar, ...]:
+    if not row:
+        return (0,) * nv
+    if len(row) != nv:
+        raise JointError(f"{what}: {nv} values of {name} expected, one for each freedom, got {len(row)}")
+    for x in row:
+        problem = scalar_problem(x) or ("it is negative" if is_number(x) and x < 0 else None)
+        if problem is not None:
+            raise JointError(f"{what}: {name} must be zero or positive, got {x!r}: {problem}")
+    return tuple(row)
+
+
+def _check_configuration(joint: Joint, q: tuple[Scalar, ...], what: str) -> None:
+    if len(q) != joint.nq:
+        raise JointError(f"{what} has {joint.nq} numbers, got {len(q)}")
+    _scalars(list(q), what)
+    if not all(is_number(x) for x in q):
+        return
     try:
-        near = joint.normalized(rest)
+        near = joint.normalized(q)
     except ZeroDivisionError:
-        near = [inf] * len(rest)
-    if any(abs(x - y) > UNIT_TOLERANCE for x, y in zip(rest, near, strict=True)):
-        raise JointError(
-            f"{what}: the rest configuration of its spring, {rest}, has a quaternion that is not of unit length"
-        )
+        near = [inf] * len(q)
+    if any(abs(x - y) > UNIT_TOLERANCE for x, y in zip(q, near, strict=True)):
+        raise JointError(f"{what}, {q}, has a quaternion that is not of unit length")
+
+
+def _check_keyframe(record: KeyframeRecord, bodies: tuple[Body, ...], nu: int, where: str) -> None:
+    nq, nv = sum(b.joint.nq for b in bodies), sum(b.joint.nv for b in bodies)
+    for name, row, size in (("q", record.q, nq), ("v", record.v, nv), ("control", record.control, nu)):
+        if row and len(row) != size:
+            raise ModelError(f"{where}: keyframe {record.name!r}: {name} has {len(row)} numbers, the model {size}")
 
 
 def _check_pose(placement: Transform, what: str) -> None:
-    problem = pose_problem(placement)
+    problem = None if placement is IDENTITY else pose_problem(placement)
     if problem is not None:
         raise ModelError(f"{what}: {problem}")
 

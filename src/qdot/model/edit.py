@@ -9,30 +9,36 @@ from typing import Any
 import numpy as np
 
 from qdot.algebra import Scalar, is_number, plain, scalar_problem
-from qdot.description import WORLD, BodyRecord, Description, FrameRecord, Passive
+from qdot.description import WORLD, BodyRecord, Description, FrameRecord, KeyframeRecord, OnContacts
 from qdot.errors import InertiaError, ModelError
-from qdot.joints import Fixed
 from qdot.model.assemble import assemble
+from qdot.model.locking import locked
 from qdot.model.model import Model, require_model
+from qdot.model.renaming import hung
+from qdot.model.scaling import scaled
 from qdot.model.vectors import configuration_of
 from qdot.spatial import Inertia, Transform
 
 SMALL, LARGE = 1e-30, 1e30
 """Factors beyond these leave the range in which fifth powers are numbers."""
 
+JOINED = (
+    "bodies", "frames", "loops", "constraints", "tendons", "actuators", "pairs", "exclusions", "sensors",
+)  # fmt: skip
+"""What the union of two models has of both."""
+
 __all__ = ["attach", "lock", "scale", "weld", "with_inertia", "with_mass"]
 
 
 def lock(model: Model, joint: str, q: Any = None) -> Model:
-    """The joint held at configuration q (neutral if not given); its body keeps its name, and its wrench can be read."""
+    """The joint held at configuration q (neutral if not given); its body keeps its name, and its wrench can be read.
+
+    Actuators that drove it alone are removed, which the model's report says.
+    """
     require_model(model, "lock")
     body = model.joint(joint)
-    held = body.joint.transform(body.joint.neutral() if q is None else configuration_of(model, joint, q))
-
-    def locked(record: BodyRecord) -> BodyRecord:
-        return replace(record, joint=Fixed(), placement=record.placement @ held, passive=Passive())
-
-    return _with_body(model, body.name, locked)
+    at = body.joint.neutral() if q is None else configuration_of(model, joint, q)
+    return assemble(locked(model, body, at))
 
 
 def weld(model: Model, body: str) -> Model:
@@ -47,9 +53,20 @@ def weld(model: Model, body: str) -> Model:
     record = welded.record
     X = record.placement @ record.joint.transform(())
     shapes = tuple(replace(s, shape=s.shape.at(X)) for s in record.shapes)
+    boxes = tuple(replace(d, placement=X @ d.placement) for d in record.drag)
 
     def hosted(host: BodyRecord) -> BodyRecord:
-        return replace(host, inertia=host.inertia + X @ record.inertia, shapes=host.shapes + shapes)
+        if record.inertia.mass != 0 and host.gravity_compensation != record.gravity_compensation:
+            raise ModelError(
+                f"body {body!r} and its parent {host.name!r} have different shares of their weight compensated; make "
+                "them equal before they become one body"
+            )
+        return replace(
+            host,
+            inertia=host.inertia + X @ record.inertia,
+            shapes=host.shapes + shapes,
+            drag=host.drag + boxes,
+        )
 
     def moved(other: BodyRecord) -> BodyRecord:
         if other.name == record.parent:
@@ -61,18 +78,32 @@ def weld(model: Model, body: str) -> Model:
     def carried(frame: FrameRecord) -> FrameRecord:
         return replace(frame, body=record.parent, placement=X @ frame.placement) if frame.body == body else frame
 
+    def renamed(name: str) -> str:
+        return record.parent if name == body else name
+
+    exclusions = (replace(e, body1=renamed(e.body1), body2=renamed(e.body2)) for e in old.exclusions)
+    adhesive = {
+        a.name: replace(a, transmission=replace(a.transmission, body=renamed(a.transmission.body)))
+        for a in old.actuators
+        if isinstance(a.transmission, OnContacts)
+    }
     return assemble(
         replace(
             old,
             bodies=tuple(moved(b) for b in old.bodies if b.name != body),
-            frames=(*(carried(f) for f in old.frames), FrameRecord(body, record.parent, X)),
+            frames=(*(carried(f) for f in old.frames), FrameRecord(body, record.parent, X @ record.frame)),
             world_shapes=old.world_shapes + (shapes if record.parent == WORLD else ()),
+            exclusions=tuple(e for e in exclusions if e.body1 != e.body2),
+            actuators=tuple(adhesive.get(a.name, a) for a in old.actuators),
         )
     )
 
 
 def attach(model: Model, other: Model, *, to: str = WORLD, at: Any = None, prefix: str = "") -> Model:
-    """Another model hung on a body or frame of this one; `prefix` goes before its names, gravity stays this one's."""
+    """Another model hung on a body or frame of this one; `prefix` goes before its names.
+
+    Gravity, fluid and options stay this one's.
+    """
     require_model(model, "attach")
     require_model(other, "attach")
     if not isinstance(prefix, str):
@@ -80,62 +111,54 @@ def attach(model: Model, other: Model, *, to: str = WORLD, at: Any = None, prefi
     frame = model.frame(to)
     host = WORLD if frame.body == 0 else model.bodies[frame.body - 1].name
     X = frame.placement @ Transform.of(at)
-    old, new = model.description, other.description
-
-    def named(name: str) -> str:
-        return host if name == WORLD else prefix + name
-
-    bodies = tuple(
-        replace(
-            b,
-            name=named(b.name),
-            joint_name=prefix + b.joint_name,
-            parent=named(b.parent),
-            placement=X @ b.placement if b.parent == WORLD else b.placement,
-        )
-        for b in new.bodies
-    )
-    frames = tuple(
-        replace(
-            f, name=named(f.name), body=named(f.body), placement=X @ f.placement if f.body == WORLD else f.placement
-        )
-        for f in new.frames
-    )
-    grounded = [c.name for c in new.loops if WORLD in (c.predecessor, c.successor)]
-    base = (FrameRecord(f"{prefix}base", host, X),) if grounded else ()
-    loops = tuple(
-        replace(
-            c,
-            name=prefix + c.name,
-            predecessor=f"{prefix}base" if c.predecessor == WORLD else named(c.predecessor),
-            successor=f"{prefix}base" if c.successor == WORLD else named(c.successor),
-        )
-        for c in new.loops
-    )
-    shown = tuple(replace(s, shape=s.shape.at(X)) for s in new.world_shapes)
-    merged = _with_shapes(old, host, shown)
+    old = model.description
+    new = hung(other.description, host, X, prefix)
     taken = {f.name for f in old.frames} | {b.name for b in old.bodies}
-    twice = sorted(taken & ({b.name for b in bodies} | {f.name for f in frames}))
+    twice = sorted(taken & ({b.name for b in new.bodies} | {f.name for f in new.frames}))
     if twice:
         raise ModelError(
             f"attach: both models have bodies or frames named {twice[0]!r}; give a prefix=, such as 'left_'"
         )
+    merged = _with_shapes(old, host, new.world_shapes)
+    joined = {key: getattr(merged, key) + getattr(new, key) for key in JOINED}
     return assemble(
         replace(
             merged,
             allow_unphysical=old.allow_unphysical or new.allow_unphysical,
-            bodies=merged.bodies + bodies,
-            frames=merged.frames + frames + base,
-            loops=merged.loops + loops,
+            keyframes=_joint_keyframes(model, other, new.keyframes),
+            report=old.report + new.report,
+            **joined,
         )
+    )
+
+
+def _joint_keyframes(model: Model, other: Model, added: tuple[KeyframeRecord, ...]) -> tuple[KeyframeRecord, ...]:
+    """Keyframes of both models for their union: where one says nothing, it is at home, at rest, and not driven."""
+    return tuple(_padded(k, model, before=None, after=other) for k in model.description.keyframes) + tuple(
+        _padded(k, other, before=model, after=None) for k in added
+    )
+
+
+def _padded(k: KeyframeRecord, of: Model, *, before: Model | None, after: Model | None) -> KeyframeRecord:
+    def row(given: tuple[Scalar, ...], absent: Callable[[Model], Any]) -> tuple[Scalar, ...]:
+        own = given or tuple(absent(of))
+        first, last = (() if m is None else tuple(absent(m)) for m in (before, after))
+        return first + own + last
+
+    return replace(
+        k,
+        q=row(k.q, Model.home),
+        v=row(k.v, lambda m: (0.0,) * m.nv),
+        activation=row(k.activation, lambda m: (0.0,) * m.na),
+        control=row(k.control, lambda m: (0.0,) * m.nu),
     )
 
 
 def scale(model: Model, factor: Scalar) -> Model:
     """The same mechanism of the same stuff, `factor` times as long: lengths × s, masses × s³, inertias × s⁵.
 
-    Shapes, frames, offsets within joints and the limits of slides scale; drives, springs and friction are not bodies of
-    that stuff and stay as they are.
+    Shapes, frames, offsets within joints, tendons and the limits of slides scale; drives, springs and friction are not
+    bodies of that stuff and stay as they are.
     """
     require_model(model, "scale")
     factor = plain(factor)
@@ -144,27 +167,7 @@ def scale(model: Model, factor: Scalar) -> Model:
         problem = f"it must be a positive number between {SMALL:g} and {LARGE:g}"
     if problem is not None:
         raise ModelError(f"a model cannot be scaled by {factor!r}: {problem}")
-    old = model.description
-    return assemble(
-        replace(
-            old,
-            bodies=tuple(
-                replace(
-                    b,
-                    joint=b.joint.scaled(factor),
-                    placement=_stretched(b.placement, factor),
-                    inertia=Inertia(
-                        b.inertia.mass * factor**3, b.inertia.moment * factor**4, b.inertia.rotational * factor**5
-                    ),
-                    shapes=tuple(replace(s, shape=s.shape.scaled(factor)) for s in b.shapes),
-                )
-                for b in old.bodies
-            ),
-            frames=tuple(replace(f, placement=_stretched(f.placement, factor)) for f in old.frames),
-            loops=tuple(replace(c, joint=c.joint.scaled(factor)) for c in old.loops),
-            world_shapes=tuple(replace(s, shape=s.shape.scaled(factor)) for s in old.world_shapes),
-        )
-    )
+    return assemble(scaled(model, factor))
 
 
 def with_mass(model: Model, body: str, mass: Scalar) -> Model:
@@ -201,7 +204,3 @@ def _with_shapes(description: Description, body: str, shapes: tuple[Any, ...]) -
         return replace(description, world_shapes=description.world_shapes + shapes)
     bodies = tuple(replace(b, shapes=b.shapes + shapes) if b.name == body else b for b in description.bodies)
     return replace(description, bodies=bodies)
-
-
-def _stretched(X: Transform, factor: Scalar) -> Transform:
-    return replace(X, position=X.position * factor)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qdot.algebra import Vec3
-from qdot.description import BodyRecord, Description, LoopRecord, Passive
+from qdot.description import ActuatorRecord, BodyRecord, Description, LoopRecord, Passive, Report, TendonRecord
+from qdot.description.constraints import ConstraintRecord
 from qdot.errors import ModelError, UnknownNameError
 from qdot.joints import Joint
 from qdot.model.state import State
@@ -104,6 +105,24 @@ class Model:
         """The joints that close loops, in addition to the tree."""
         return self.description.loops
 
+    @property
+    def constraints(self) -> tuple[ConstraintRecord, ...]:
+        """Points, poses and coordinates held to each other."""
+        return self.description.constraints
+
+    @property
+    def tendons(self) -> tuple[TendonRecord, ...]:
+        return self.description.tendons
+
+    @property
+    def actuators(self) -> tuple[ActuatorRecord, ...]:
+        return self.description.actuators
+
+    @property
+    def report(self) -> Report:
+        """What the loader of this model has to say; empty for a model built in Python."""
+        return self.description.report
+
     @cached_property
     def nq(self) -> int:
         return sum(body.joint.nq for body in self.bodies)
@@ -111,6 +130,16 @@ class Model:
     @cached_property
     def nv(self) -> int:
         return sum(body.joint.nv for body in self.bodies)
+
+    @property
+    def nu(self) -> int:
+        """How many controls: one for each actuator."""
+        return len(self.actuators)
+
+    @cached_property
+    def na(self) -> int:
+        """How many activations: one for each actuator with dynamics of its own."""
+        return sum(actuator.dynamics is not None for actuator in self.actuators)
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
@@ -159,6 +188,11 @@ class Model:
         """The configuration with every joint at zero, (nq,)."""
         return np.array([x for body in self.bodies for x in body.joint.neutral()], dtype=float)
 
+    def home(self) -> NDArray[np.float64]:
+        """The configuration that the description starts in, (nq,); neutral where it says nothing."""
+        rows = (body.record.home or body.joint.neutral() for body in self.bodies)
+        return np.array([x for row in rows for x in row], dtype=float)
+
     def state(self, q: object = None, v: object = None, **positions: object) -> State:
         """A state: neutral and at rest but for what is given, as vectors or by joint name (dicts; keywords for q)."""
         named_q = dict(q) if isinstance(q, Mapping) else {}
@@ -174,6 +208,14 @@ class Model:
     def dof_names(self) -> list[str]:
         """A name for each entry of v, a, tau."""
         return _numbered((body.joint_name, body.joint.nv) for body in self.bodies)
+
+    def control_names(self) -> list[str]:
+        """A name for each control: the actuator's."""
+        return [actuator.name for actuator in self.actuators]
+
+    def activation_names(self) -> list[str]:
+        """A name for each activation: the actuator's."""
+        return [actuator.name for actuator in self.actuators if actuator.dynamics is not None]
 
 
 def require_model(value: object, what: str) -> None:

@@ -5,7 +5,8 @@ A vector of n numbers becomes n floats; an array (batch, n) becomes n lanes of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +23,32 @@ UNIT_TOLERANCE = 1e-6
 
 CONFIGURATIONS = ("q", "q0", "q1")
 NEAR_CONFIGURATIONS = ("near_q",)  # as long as a configuration, but perhaps off the manifold
-VELOCITIES = ("v", "a", "tau", "dv")
+VELOCITIES = ("v", "a", "tau", "dv", "p")
+CONTROLS = ("control",)
+ACTIVATIONS = ("activation",)
+
+
+class Layout(NamedTuple):
+    """Of a kind of vector: what its size is called, how large it is and what its entries are called in a model."""
+
+    called: str
+    size: Callable[[Model], int]
+    names: Callable[[Model], list[str]]
+
+
+_KINDS = (
+    (CONFIGURATIONS + NEAR_CONFIGURATIONS, Layout("nq", lambda m: m.nq, lambda m: m.coordinate_names())),
+    (VELOCITIES, Layout("nv", lambda m: m.nv, lambda m: m.dof_names())),
+    (CONTROLS, Layout("nu", lambda m: m.nu, lambda m: m.control_names())),
+    (ACTIVATIONS, Layout("na", lambda m: m.na, lambda m: m.activation_names())),
+)
+LAYOUTS = {name: layout for names, layout in _KINDS for name in names}
+"""By the name of an argument: those called so are vectors of the model."""
 
 
 def scalars_of(model: Model, name: str, value: Any) -> list[Scalar]:
     """The scalars of a vector argument called `name`; raises a `ValueShapeError` that says what is wrong with it."""
-    size = model.nv if name in VELOCITIES else model.nq
+    size = LAYOUTS[name].size(model)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):
@@ -51,16 +72,16 @@ def scalars_of(model: Model, name: str, value: Any) -> list[Scalar]:
 
 
 def _symbols(model: Model, name: str, entries: list[Scalar]) -> list[Scalar]:
-    for joint, x in zip(_names(model, name), entries, strict=True):
+    for entry, x in zip(LAYOUTS[name].names(model), entries, strict=True):
         problem = scalar_problem(x)
         if problem is not None:
-            raise ValueShapeError(f"{name} of model {model.name!r} at joint {joint!r}: {problem}")
+            raise ValueShapeError(f"{name} of model {model.name!r} at {entry!r}: {problem}")
     return entries
 
 
 def _length_message(model: Model, name: str, shape: tuple[int, ...], size: int) -> str:
-    kind = "nv" if name in VELOCITIES else "nq"
-    names = _names(model, name)
+    kind = LAYOUTS[name].called
+    names = LAYOUTS[name].names(model)
     listed = ", ".join(names[:12]) + (", …" if size > 12 else "")
     return (
         f"{name} has shape {shape}, but model {model.name!r} needs ({size},) or (batch, {size}): {kind} = {size}, one "
@@ -68,19 +89,14 @@ def _length_message(model: Model, name: str, shape: tuple[int, ...], size: int) 
     )
 
 
-def _names(model: Model, name: str) -> list[str]:
-    return model.dof_names() if name in VELOCITIES else model.coordinate_names()
-
-
 def _check_finite(model: Model, name: str, array: NDArray[np.float64]) -> None:
     if np.isfinite(array).all():
         return
     place = tuple(np.argwhere(~np.isfinite(array))[0])
-    names = _names(model, name)
+    names = LAYOUTS[name].names(model)
     row = f" in row {place[0]} of the batch" if array.ndim == 2 else ""
     raise ValueShapeError(
-        f"{name} of model {model.name!r} is {array[place]} at joint {names[place[-1]]!r}{row}; entries must be finite "
-        "numbers"
+        f"{name} of model {model.name!r} is {array[place]} at {names[place[-1]]!r}{row}; entries must be finite numbers"
     )
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from qdot.backends.cache import cached
 from qdot.compiler.graph import TooLarge
 from qdot.compiler.program import Port, Program
+from qdot.description import Description, Report
 from qdot.programs.traced import Form, Request, traced
 
 if TYPE_CHECKING:
@@ -113,12 +114,22 @@ def _identity(request: Request) -> str | None:
         return None
     content = io.BytesIO()
     try:
-        _Content(content, protocol=5).dump(request.model.description)
+        _Content(content, protocol=5).dump(_mechanics(request.model.description))
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
     options = sorted((name, repr(x)) for name, x in request.options.items())
     given = (request.parameters, request.wrenches, options, request.check is not None, request.limit)
     return repr((fingerprint(), module, request.name, blake2b(content.getbuffer()).hexdigest(), given))
+
+
+def _mechanics(description: Description) -> Description:
+    """What texts see of a description: no shapes, sensors or findings of a loader, whatever their size."""
+    return replace(
+        description,
+        bodies=tuple(replace(body, shapes=()) for body in description.bodies),
+        frames=tuple(replace(frame, region=None) for frame in description.frames),
+        world_shapes=(), pairs=(), exclusions=(), sensors=(), keyframes=(), report=Report(),
+    )  # fmt: skip
 
 
 class _Content(pickle.Pickler):

@@ -17,6 +17,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,8 +29,8 @@ from qdot.compiler.expr import Expr
 from qdot.compiler.graph import TooLarge
 from qdot.errors import QdotError, ValueShapeError
 from qdot.model.model import Model
-from qdot.model.vectors import CONFIGURATIONS, UNIT_TOLERANCE
-from qdot.programs.traced import VECTORS, Request
+from qdot.model.vectors import CONFIGURATIONS, LAYOUTS, UNIT_TOLERANCE
+from qdot.programs.traced import Request
 from qdot.spatial import Force
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ class Programs:
         self._fits = fits
         self._signature = inspect.signature(text)
         parameters = self._signature.parameters
-        self._vectors = [n for n, p in parameters.items() if n in VECTORS and p.default is inspect.Parameter.empty]
-        self._optional = [n for n, p in parameters.items() if n in VECTORS and p.default is None]
+        needed = (inspect.Parameter.empty, ())  # what may be empty is an input too: models differ in what they need
+        self._vectors = [n for n, p in parameters.items() if n in LAYOUTS and p.default in needed]
+        self._optional = [n for n, p in parameters.items() if n in LAYOUTS and p.default is None]
         self._vectors_first = list(parameters)[1 : 1 + len(self._vectors)] == self._vectors
         self._built: dict[Any, Compiled | None] = {}
         self._models: dict[int, Model] = {}
@@ -83,7 +85,7 @@ class Programs:
             given = dict(zip(("model", *self._vectors), args, strict=True))
         else:
             try:
-                given = self._signature.bind(*args, **kwargs).arguments
+                given = dict.fromkeys(self._vectors, ()) | self._signature.bind(*args, **kwargs).arguments
             except TypeError:
                 return None
         model = given.pop("model")
@@ -187,7 +189,18 @@ def is_numeric(model: Model) -> bool:
         for b in model.bodies
     ]
     frames = [frame.placement for frame in model.frames.values()]
-    return all(is_number(x) for x in scalars_in([model.gravity, constants, frames]))
+    extra = [(b.record.gravity_compensation, b.record.drag) for b in model.bodies]
+    records = (model.description.fluid, model.tendons, model.actuators, model.constraints, tuple(extra))
+    return all(is_number(x) for x in scalars_in([model.gravity, constants, frames])) and _holds_numbers(records)
+
+
+def _holds_numbers(value: Any) -> bool:
+    """Whether records hold numbers and names only."""
+    if isinstance(value, tuple):
+        return all(_holds_numbers(x) for x in value)
+    if is_dataclass(value):
+        return all(_holds_numbers(getattr(value, a.name)) for a in fields(value))
+    return value is None or isinstance(value, str) or is_number(value)
 
 
 def _numeric(values: Mapping[str, Any]) -> dict[str, NDArray[Any]] | None:

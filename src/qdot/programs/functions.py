@@ -18,6 +18,7 @@ import numpy as np
 from qdot.algebra import as_array, map_scalars, plain, scalar_problem, scalars_in
 from qdot.algorithms import (
     aba,
+    actuators,
     bias,
     conditioning,
     configuration,
@@ -33,13 +34,14 @@ from qdot.algorithms import (
     momentum as momenta,
     passive,
     regressor as regressors,
+    residuals,
     rnea,
+    tendons,
 )
 from qdot.errors import SingularError, ValueShapeError
 from qdot.model.model import Model, require_model
-from qdot.model.vectors import scalars_of
+from qdot.model.vectors import LAYOUTS, scalars_of
 from qdot.programs.dispatch import Programs, merged
-from qdot.programs.traced import VECTORS
 from qdot.spatial import Force
 
 P = ParamSpec("P")
@@ -88,11 +90,12 @@ def _checked(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | N
     @functools.wraps(text)
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
         model = bound.arguments["model"]
         require_model(model, text.__name__)
         batch: dict[int, str] = {}
         for name, value in bound.arguments.items():
-            if name in VECTORS and not (value is None and signature.parameters[name].default is None):
+            if name in LAYOUTS and not (value is None and signature.parameters[name].default is None):
                 bound.arguments[name] = scalars_of(model, name, value)
                 if np.ndim(value) == 2:
                     batch.setdefault(len(value), name)
@@ -211,10 +214,20 @@ bias_forces = function(bias.bias_forces)
 velocity_forces = function(bias.velocity_forces)
 gravity_forces = function(bias.gravity_forces)
 passive_forces = function(passive.passive_forces)
+passive_terms = function(passive.passive_terms)
 coriolis_matrix = function(coriolis.coriolis_matrix, lambda m: (m.nv, m.nv))
 christoffel_symbols = function(lagrangian.christoffel_symbols, lambda m: (m.nv, m.nv, m.nv), compiled=False)
 regressor = function(regressors.regressor, lambda m: (m.nv, 10 * len(m.bodies)))
 inertial_parameters = function(regressors.inertial_parameters)
+
+tendon_lengths = function(tendons.tendon_lengths)
+tendon_jacobian = function(tendons.tendon_jacobian, lambda m: (len(m.tendons), m.nv))
+actuator_lengths = function(actuators.actuator_lengths)
+actuator_moments = function(actuators.actuator_moments, lambda m: (m.nu, m.nv))
+actuator_forces = function(actuators.actuator_forces)
+actuation = function(actuators.actuation)
+activation_rates = function(actuators.activation_rates)
+constraint_residuals = function(residuals.constraint_residuals)
 
 inverse_dynamics_derivatives = function(derivatives.inverse_dynamics_derivatives, lambda m: (m.nv, m.nv))
 forward_dynamics_derivatives = function(

@@ -14,16 +14,12 @@ from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
 from qdot.errors import CompileError
 from qdot.model.model import Model
-from qdot.model.vectors import CONFIGURATIONS, NEAR_CONFIGURATIONS, VELOCITIES
+from qdot.model.vectors import LAYOUTS
 from qdot.programs import (
     expressions as _expressions,  # makes traced expressions scalars  # noqa: F401
     parameters as constants,
 )
 from qdot.spatial import Force
-
-VECTORS = frozenset(CONFIGURATIONS + NEAR_CONFIGURATIONS + VELOCITIES)
-"""Names of arguments that are vectors of the model."""
-
 
 Check: TypeAlias = Callable[[Model, Mapping[str, Any], Mapping[str, Any]], Scalar]
 """Of a model, inputs and outputs: a number that is small where all is well."""
@@ -102,9 +98,9 @@ def _traced(request: Request, options: Mapping[str, Any]) -> Traced:
     inputs: dict[str, tuple[int, ...]] = {}
     vectors = []
     for name, parameter in inspect.signature(text).parameters.items():
-        if name in VECTORS and name not in options and parameter.default is inspect.Parameter.empty:
+        if name in LAYOUTS and name not in options and parameter.default in (inspect.Parameter.empty, ()):
             vectors.append(name)
-            inputs[name] = (model.nv if name in VELOCITIES else model.nq,)
+            inputs[name] = (LAYOUTS[name].size(model),)
     for path in request.parameters:
         inputs[path] = constants.shape_of(model, path)
     for frame in request.wrenches:

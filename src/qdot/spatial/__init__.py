@@ -8,11 +8,13 @@ from qdot.spatial.physical import (
     nearest_physical,
     physical_problem,
     pseudo_inertia,
+    surely_physical,
 )
-from qdot.spatial.transform import Inverse, Transform, axis_rotation, pose_problem
+from qdot.spatial.transform import IDENTITY, Inverse, Transform, axis_rotation, pose_problem
 from qdot.spatial.vectors import Force, Motion
 
 __all__ = [
+    "IDENTITY",
     "ArticulatedInertia",
     "Basis",
     "Force",
@@ -27,4 +29,5 @@ __all__ = [
     "physical_problem",
     "pose_problem",
     "pseudo_inertia",
+    "surely_physical",
 ]

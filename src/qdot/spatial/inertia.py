@@ -51,7 +51,7 @@ class Inertia:
         """From mass, centre of mass and inertia at it: three principal moments, or a Sym3. I_O = I_C - m c̃c̃."""
         c = Vec3.of(com)
         I_C = at_com if isinstance(at_com, Sym3) else Sym3.diagonal(*Vec3.of(at_com))
-        return Inertia(mass, c * mass, I_C + steiner(c) * mass)
+        return Inertia(mass, c * mass, I_C + steiner(c, mass))
 
     @staticmethod
     def point(mass: Scalar, at: Iterable[Scalar] = (0, 0, 0)) -> Inertia:
@@ -83,7 +83,7 @@ class Inertia:
     @property
     def at_com(self) -> Sym3:
         """Rotational inertia about the centre of mass [kg·m²]."""
-        return self.rotational - steiner(self.com) * self.mass
+        return self.rotational - steiner(self.com, self.mass)
 
     def __add__(self, other: Inertia) -> Inertia:
         """Two bodies joined together (F6)."""

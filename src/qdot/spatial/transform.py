@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 from qdot.algebra import Mat3, Quaternion, Scalar, Vec3, cos, is_number, scalar_problem, scalars_in, sin
@@ -49,8 +50,12 @@ class Transform:
     @staticmethod
     def rpy(roll: Scalar, pitch: Scalar, yaw: Scalar, position: Iterable[Scalar] = (0, 0, 0)) -> Transform:
         """Roll about x, then pitch about y, then yaw about z, axes fixed (the URDF convention): Rz Ry Rx."""
-        x, y, z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
-        R = axis_rotation(z, yaw) @ axis_rotation(y, pitch) @ axis_rotation(x, roll)
+        cr, sr, cp, sp, cy, sy = cos(roll), sin(roll), cos(pitch), sin(pitch), cos(yaw), sin(yaw)
+        R = Mat3(
+            Vec3(cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+            Vec3(sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+            Vec3(0 - sp, cp * sr, cp * cr),  # not -sp: zero would become -0.0
+        )
         return Transform(R, Vec3.of(position))
 
     @staticmethod
@@ -101,6 +106,10 @@ class Transform:
         return ((*R.r0, p.x), (*R.r1, p.y), (*R.r2, p.z), (0, 0, 0, 1))
 
 
+IDENTITY = Transform.identity()
+"""No turn and no shift."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inverse:
     """X_BA, seen through X_AB."""
@@ -146,6 +155,8 @@ def pose_problem(X: Any) -> str | None:
     """What keeps X from being a pose, in words; None for one that is, or that has symbols in it."""
     if not isinstance(X, Transform):
         return f"a pose is a qdot.spatial.Transform, got {X!r}"
+    if _is_plainly_a_pose(X):
+        return None
     for x in scalars_in(X):
         problem = scalar_problem(x)
         if problem is not None:
@@ -158,6 +169,32 @@ def pose_problem(X: Any) -> str | None:
             "unit vectors: make it with Transform.about, Transform.rpy or a unit Quaternion"
         )
     return None
+
+
+def _is_plainly_a_pose(X: Transform) -> bool:
+    """Whether X is of floats and surely a pose; files hold thousands, so the numbers are written out."""
+    R, p = X.rotation, X.position
+    x, y, z = p.x, p.y, p.z
+    for entry in (x, y, z):
+        if type(entry) is not float and type(entry) is not int:
+            return False
+    if R is IDENTITY.rotation:  # that of most poses in a file
+        return isfinite(x + y + z)
+    a, b, c, d, e, f, g, h, i = R.r0.x, R.r0.y, R.r0.z, R.r1.x, R.r1.y, R.r1.z, R.r2.x, R.r2.y, R.r2.z
+    for entry in (a, b, c, d, e, f, g, h, i):
+        if type(entry) is not float and type(entry) is not int:
+            return False
+    tolerance = ROTATION_TOLERANCE / 2
+    return (
+        abs(a * a + d * d + g * g - 1) < tolerance
+        and abs(b * b + e * e + h * h - 1) < tolerance
+        and abs(c * c + f * f + i * i - 1) < tolerance
+        and abs(a * b + d * e + g * h) < tolerance
+        and abs(a * c + d * f + g * i) < tolerance
+        and abs(b * c + e * f + h * i) < tolerance
+        and (b * f - c * e) * g + (c * d - a * f) * h + (a * e - b * d) * i > 0
+        and isfinite(x + y + z)
+    )
 
 
 ROTATION_TOLERANCE = 1e-6

@@ -1,0 +1,76 @@
+"""How long it takes to load a humanoid, beside the peers' own loaders: `make bench` prints this.
+
+URDF against Pinocchio (`buildModelFromUrdf`: kinematics and inertias, no geometry), MJCF against MuJoCo
+(`MjModel.from_xml_path`: qdot's loader runs MuJoCo's compiler and translates what it gives). Milliseconds, the best of
+many rounds in which both take turns; files are in the system's cache, meshes of URDF files are not read by either.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+import qdot  # noqa: E402
+from benchmarks.robots import in_wheels  # noqa: E402
+
+ROUNDS = 40
+
+
+def taking_turns(*calls: Callable[[], object]) -> list[float]:
+    """Milliseconds of each call, the best of all rounds."""
+    best = [np.inf] * len(calls)
+    for _ in range(ROUNDS):
+        for k, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[k] = min(best[k], (time.perf_counter() - start) * 1e3)
+    return best
+
+
+def row(name: str, nv: int, ours: Callable[[], object], theirs: Callable[[], object]) -> None:
+    ours(), theirs()
+    mine, other = taking_turns(ours, theirs)
+    print(f"{name:>34} {nv:5} {mine:9.2f} {other:9.2f} {mine / other:8.2f}×", flush=True)
+
+
+def main() -> None:
+    print(f"{'file':>34} {'nv':>5} {'qdot ms':>9} {'peer ms':>9} {'ratio':>9}")
+    for robot in ("talos_data/robots/talos_reduced.urdf", "talos_data/robots/talos_full_v2.urdf"):
+        urdf = in_wheels(f"share/example-robot-data/robots/{robot}")
+        if urdf is None:
+            print(f"left out: {robot} is not there: pip install example-robot-data", file=sys.stderr)
+            continue
+        path, base = str(urdf), pin.JointModelFreeFlyer()
+        row(
+            urdf.name,
+            qdot.load(path, base="free").nv,
+            lambda path=path: qdot.load(path, base="free"),
+            lambda path=path, base=base: pin.buildModelFromUrdf(path, base),
+        )
+    found = find_spec("dm_control")
+    if found is None or not found.submodule_search_locations:
+        print("left out: MJCF, dm_control is not there: pip install dm_control", file=sys.stderr)
+        return
+    for name in ("humanoid.xml", "humanoid_CMU.xml"):
+        path = str(Path(found.submodule_search_locations[0]) / "suite" / name)
+        row(
+            name,
+            qdot.load(path).nv,
+            lambda path=path: qdot.load(path),
+            lambda path=path: mujoco.MjModel.from_xml_path(path),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""How far constraints are from holding: the left side of φ(q) = 0, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qdot.algebra import Scalar, Scalars, where
+from qdot.algorithms.kinematics import world_poses
+from qdot.algorithms.tendons import tendon_lengths
+from qdot.description import ConnectRecord, CouplingRecord, WeldRecord
+from qdot.description.constraints import ConstraintRecord
+from qdot.model.model import Model
+from qdot.spatial import Transform
+
+
+def constraint_residuals(model: Model, q: Scalars) -> dict[str, list[Scalar]]:
+    """φ of every active constraint, by name: three rows for a point [m], six for a weld [m], one for a coupling."""
+    X = world_poses(model, q)
+    active = [record for record in model.constraints if record.active]
+    lengths = tendon_lengths(model, q) if any(isinstance(r, CouplingRecord) and r.tendons for r in active) else []
+    return {record.name: _residual(model, q, X, lengths, record) for record in active}
+
+
+def _residual(
+    model: Model, q: Scalars, X: Sequence[Transform], lengths: Sequence[Scalar], record: ConstraintRecord
+) -> list[Scalar]:
+    if isinstance(record, CouplingRecord):
+        return [_coupled(model, q, lengths, record)]
+    X1, X2 = (X[f.body] @ f.placement for f in (model.frame(record.frame1), model.frame(record.frame2)))
+    if isinstance(record, ConnectRecord):
+        return list(X1 @ record.point1 - X2 @ record.point2)
+    return _welded(X1, X2, record)
+
+
+def _welded(X1: Transform, X2: Transform, record: WeldRecord) -> list[Scalar]:
+    held = X1 @ record.placement1
+    turn = (X2.inv() @ held).quaternion()
+    vector = turn.vector * (where(turn.w < 0, -1.0, 1.0) * record.torque_scale)
+    return [*(held.position - X2 @ record.point2), *vector]
+
+
+def _coupled(model: Model, q: Scalars, lengths: Sequence[Scalar], record: CouplingRecord) -> Scalar:
+    """y - y₀ - Σ aₖ (x - x₀)ᵏ."""
+    places = {t.name: k for k, t in enumerate(model.tendons)}
+
+    def value(name: str) -> Scalar:
+        return lengths[places[name]] if record.tendons else q[model.joint(name).qs.start]
+
+    y0, x0 = record.reference
+    x = 0 if record.driver is None else value(record.driver) - x0
+    total: Scalar = 0
+    for a in reversed(record.coefficients):
+        total = total * x + a
+    return value(record.follower) - y0 - total

@@ -1,0 +1,62 @@
+"""Model files: the options for loading them, which all commands share, and what kind a file is."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from qdot.formats.inertias import INERTIA_CHOICES
+from qdot.formats.load import BASES
+
+FORMATS = {"robot": "URDF", "mujoco": "MJCF", "mujocoinclude": "part of MJCF"}
+"""By the root tag of a file."""
+
+
+def add_load_options(parser: ArgumentParser) -> None:
+    """Those of `qdot.load`."""
+    parser.add_argument("--base", choices=BASES, default="fixed", help="how the root of a URDF stands in the world")
+    parser.add_argument("--lenient", action="store_true", help="load also what would not move as the file says")
+    parser.add_argument(
+        "--inertia", choices=INERTIA_CHOICES, default="keep", help="what to do with inertias that no body can have"
+    )
+    parser.add_argument(
+        "--package", metavar="NAME=FOLDER", type=_package, action="append", default=[], help="where package:// leads"
+    )
+
+
+def load_options(arguments: Namespace) -> dict[str, Any]:
+    """What was chosen, as keywords of `qdot.load`."""
+    return {
+        "base": arguments.base,
+        "strict": not arguments.lenient,
+        "inertia": arguments.inertia,
+        "packages": dict(arguments.package) or None,
+    }
+
+
+def _package(text: str) -> tuple[str, str]:
+    name, equals, folder = text.partition("=")
+    if not (name and equals and folder):
+        raise ArgumentTypeError(f"{text!r} is not NAME=FOLDER")
+    return name, folder
+
+
+def format_of(path: Path) -> str | None:
+    """ "URDF", "MJCF", "xacro" …; None for a file that is no model, or cannot be read."""
+    return "xacro" if path.suffix == ".xacro" else FORMATS.get(_root_tag(path) or "")
+
+
+def _root_tag(path: Path) -> str | None:
+    """The first tag of an XML file; no more of it is read than that takes."""
+    tags: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, _: tags.append(tag)
+    try:
+        with path.open("rb") as file:
+            while not tags and (text := file.read(4096)):
+                parser.Parse(text)
+    except (OSError, expat.ExpatError, LookupError, ValueError):
+        pass  # it may be broken after the first tag
+    return tags[0] if tags else None

@@ -1,0 +1,139 @@
+"""How MuJoCo writes joints: qpos, qvel, qacc, qfrc.
+
+Hinge, slide and ball have qdot's numbers. A free joint is (position in the world, quaternion), its velocity (velocity
+of the origin in world axes, ω in body axes). Other joints are several of these. "The body" is the frame that the last
+joint of a body moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from qdot.algebra import Mat3, Quaternion, Scalars, Vec3
+from qdot.convert.bridge import Bridge, Convention
+from qdot.convert.match import Place, bridge, places_in_order
+from qdot.errors import ModelError
+from qdot.formats.chains import Move, Piece, chain_of, compose
+from qdot.formats.mjcf_read_names import read_names
+from qdot.joints import Continuous, Free, Joint, Planar, Prismatic, Revolute, Spherical
+from qdot.model.model import Model, require_model
+from qdot.spatial import Transform
+
+MUJOCO = "MuJoCo"
+UNITS = ("free", "ball", "slide", "hinge")
+"""By the numbers of MjModel.jnt_type."""
+
+
+def mujoco(model: Model, order: Any = None) -> Bridge:
+    """The bridge between a model and MuJoCo's vectors.
+
+    `order` is the `mujoco.MjModel`, read by joint names, or a list of joint names; without it the joints are in the
+    model's own order, as `qdot.load` reads them from an MJCF file.
+    """
+    require_model(model, "qdot.convert.mujoco")
+    places = _places(order) if hasattr(order, "jnt_type") else places_in_order(model, MUJOCO, order)
+    return bridge(model, MUJOCO, places, _split, partial(_writing, model))
+
+
+def _places(mj_model: Any) -> list[Place]:
+    """The joints of an MjModel; those without a name have the one that `qdot.load` gives them."""
+    names = read_names(mj_model, ()).of["joint"]
+    return [Place(name, (UNITS[kind],)) for name, kind in zip(names, mj_model.jnt_type.tolist(), strict=True)]
+
+
+@dataclass(frozen=True)
+class FreeBody(Convention):
+    """Position in the world, then quaternion; velocity of the origin in world axes, then ω in body axes."""
+
+    unit: str = "free"
+    nq: int = 7
+    placement: Transform = field(default_factory=Transform.identity)
+    """Of the joint in the world: qdot's coordinates start there, MuJoCo's at the world's origin."""
+
+    def q_to(self, q: Scalars) -> Scalars:
+        return [*(self.placement @ Vec3(*q[4:])), *self._attitude(q)]
+
+    def q_from(self, peer_q: Scalars) -> Scalars:
+        attitude = self.placement.quaternion().conjugate() * Quaternion(*peer_q[3:])
+        return [*attitude, *(self.placement.inv() @ Vec3(*peer_q[:3]))]
+
+    def v_to(self, q: Scalars, v: Scalars) -> Scalars:
+        return [*(self._attitude(q).rotation() @ Vec3(*v[3:])), *v[:3]]
+
+    def v_from(self, q: Scalars, peer_v: Scalars) -> Scalars:
+        return [*peer_v[3:], *(self._attitude(q).rotation().T @ Vec3(*peer_v[:3]))]
+
+    def _attitude(self, q: Scalars) -> Quaternion:
+        """Of the body in the world."""
+        return self.placement.quaternion() * Quaternion(*q[:4])
+
+
+@dataclass(frozen=True)
+class TurnedBall(Convention):
+    """A ball before slides that have turned frames: R' = Cᵀ R C, ω' = Cᵀ ω."""
+
+    unit: str = "ball"
+    nq: int = 4
+    turn: Mat3 = field(default_factory=Mat3.identity)
+    """C, the axes that the last of them moves, in those that the ball moves."""
+
+    def q_to(self, q: Scalars) -> Scalars:
+        return [q[0], *(self.turn.T @ Vec3(*q[1:]))]
+
+    def q_from(self, peer_q: Scalars) -> Scalars:
+        return [peer_q[0], *(self.turn @ Vec3(*peer_q[1:]))]
+
+    def v_to(self, q: Scalars, v: Scalars) -> Scalars:
+        return list(self.turn.T @ Vec3(*v))
+
+    def v_from(self, q: Scalars, peer_v: Scalars) -> Scalars:
+        return list(self.turn @ Vec3(*peer_v))
+
+
+def _split(joint: Joint) -> list[Piece] | None:
+    """A body in a plane is on two slides, then a hinge."""
+    if not isinstance(joint, Planar):
+        return None
+    return [(Prismatic(joint.across), 1, 1), (Prismatic(joint.up), 2, 2), (Revolute(joint.normal), 0, 0)]
+
+
+def _writing(model: Model, move: Move, _: str | None) -> Convention | None:
+    match move.joint:
+        case Revolute() | Continuous():
+            return Convention("hinge", 1)
+        case Prismatic():
+            return Convention("slide", 1)
+        case Spherical():
+            return _ball(model, move)
+        case Free():
+            return _free(model, move)
+    return None
+
+
+def _ball(model: Model, ball: Move) -> Convention:
+    later = _moves(ball)[_moves(ball).index(ball) + 1 :]
+    if not all(isinstance(move.joint, Prismatic) for move in later):
+        raise ModelError(
+            f"model {model.name!r}: in joint {ball.body.joint_name!r} turns follow a ball, which {MUJOCO} does not "
+            "have; put a body between them"
+        )
+    turn = Mat3.identity()
+    for move in later:
+        turn = turn @ move.before.rotation
+    return Convention("ball", 4) if turn == Mat3.identity() else TurnedBall(turn=turn)
+
+
+def _free(model: Model, free: Move) -> Convention:
+    if free.body.parent != 0 or len(_moves(free)) > 1:
+        raise ModelError(
+            f"model {model.name!r}: free joint {free.body.joint_name!r} does not hold its body to the world by itself; "
+            f"{MUJOCO} has no other free joints"
+        )
+    return FreeBody(placement=compose(free.body.placement, free.before))
+
+
+def _moves(move: Move) -> tuple[Move, ...]:
+    """All the elementary joints of its body."""
+    return chain_of(move.body, Transform.identity(), _split).moves

@@ -1,0 +1,1 @@
+"""Files that describe mechanisms: reading them into records, and writing them."""

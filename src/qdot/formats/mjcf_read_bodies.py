@@ -1,0 +1,194 @@
+"""Bodies and joints of a compiled MuJoCo model.
+
+MuJoCo's body has a frame of its own, and any number of joints at anchor points on it, which act one after the other.
+qdot's body has one joint, which moves its frame B. So B has its origin at the anchor of the last joint and the axes of
+MuJoCo's frame, which lies at -anchor in B; every joint before the last moves a link without mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qdot.algebra import Vec3
+from qdot.description import WORLD, BodyRecord, JointSoftness, Passive, ShapeRecord
+from qdot.errors import ModelError
+from qdot.formats.mjcf_read_constraints import softness
+from qdot.formats.mjcf_read_names import Names
+from qdot.formats.mjcf_read_poses import drag_boxes, inertias, matrices, poses
+from qdot.joints import Fixed, Free, Joint, Limits, Prismatic, Revolute, Spherical
+from qdot.spatial import Inertia, Transform
+from qdot.spatial.transform import axis_rotation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NQ, NV = (7, 4, 1, 1), (6, 3, 1, 1)
+"""Coordinates and freedoms of each kind of joint."""
+
+
+class Kind(IntEnum):
+    """MuJoCo's numbers for kinds of joints."""
+
+    FREE, BALL, SLIDE, HINGE = range(4)
+
+
+def anchors_of(m: Any) -> NDArray[np.float64]:
+    """Where B's origin is in MuJoCo's frame of each body [m], shape (bodies, 3): the anchor of its last joint."""
+    anchors = np.zeros((m.nbody, 3))
+    anchors[m.jnt_bodyid] = m.jnt_pos  # of several joints, the last one stays
+    return anchors
+
+
+def read_bodies(
+    m: Any,
+    names: Names,
+    anchors: NDArray[np.float64],
+    shapes: list[list[ShapeRecord]],
+    drives: dict[int, tuple[float, float]],
+    disabled: frozenset[str],
+) -> tuple[BodyRecord, ...]:
+    """All bodies but the world, each after its parent; `drives` are armature and damping that actuators add at joints,
+    `disabled` the flags that take springs or dampers away."""
+    body_names, joint_names = names.of["body"], names.of["joint"]
+    for k in np.flatnonzero(~np.isfinite(m.qpos0[m.jnt_qposadr])).tolist():
+        raise ModelError(f"joint {joint_names[k]!r}: its reference is not a finite number; correct it")
+    joints = _Joints(m, drives, disabled)
+    placements = _first_placements(m, anchors)
+    frames, solids, compensation = (-anchors + 0.0).tolist(), inertias(m, anchors), m.body_gravcomp.tolist()
+    drag = drag_boxes(m, anchors) if m.opt.density > 0 or m.opt.viscosity > 0 else [()] * m.nbody
+    if {"spring", "damper"} <= disabled:  # then MuJoCo leaves out every passive force
+        compensation, drag = [0.0] * m.nbody, [()] * m.nbody
+    starts, counts, parents, mocap = (
+        array.tolist() for array in (m.body_jntadr, m.body_jntnum, m.body_parentid, m.body_mocapid)
+    )
+    records = []
+    for i in range(1, m.nbody):
+        parent, placement = body_names[parents[i]] if parents[i] else WORLD, placements[i]
+        for k in range(starts[i], starts[i] + counts[i] - 1):
+            records.append(joints.record(k, names.links[k], parent, joint_names[k], placement, Inertia.zero()))
+            here, following = Vec3(*joints.positions[k]), Vec3(*joints.positions[k + 1])
+            parent, placement = names.links[k], Transform(Transform.identity().rotation, following - here)
+        own: dict[str, Any] = {
+            "shapes": tuple(shapes[i]),
+            "frame": Transform(Transform.identity().rotation, Vec3(*frames[i])),
+            "gravity_compensation": compensation[i],
+            "drag": drag[i],
+        }
+        if counts[i]:
+            k = starts[i] + counts[i] - 1
+            record = joints.record(k, body_names[i], parent, joint_names[k], placement, solids[i], **own)
+        else:
+            fixed = names.fixed[i]
+            record = BodyRecord(
+                body_names[i], parent, Fixed(), fixed, placement, solids[i], target=mocap[i] >= 0, **own
+            )  # fmt: skip
+        records.append(record)
+    return tuple(records)
+
+
+def _first_placements(m: Any, anchors: NDArray[np.float64]) -> list[Transform]:
+    """The pose in its parent's B of a body's frame with all joints at their reference, moved to the first anchor."""
+    first = np.zeros((m.nbody, 3))
+    holds = m.body_jntnum > 0
+    first[holds] = m.jnt_pos[m.body_jntadr[holds]]
+    shift = np.einsum("bij,bj->bi", matrices(m.body_quat), first)
+    placed = poses(m.body_pos - anchors[m.body_parentid] + shift, m.body_quat)
+    for i in m.jnt_bodyid[m.jnt_type == Kind.FREE].tolist():
+        placed[i] = Transform.identity()  # a free joint's configuration is the whole pose
+    return placed
+
+
+class _Joints:
+    """The joints of a model as lists, and the records of the bodies they move."""
+
+    def __init__(self, m: Any, drives: dict[int, tuple[float, float]], disabled: frozenset[str]) -> None:
+        armature, damping = m.dof_armature.copy(), m.dof_damping.copy()
+        for joint, (inertia, damper) in drives.items():
+            armature[m.jnt_dofadr[joint]] += inertia
+            damping[m.jnt_dofadr[joint]] += damper
+        if "damper" in disabled:
+            damping[:] = 0
+        stiffness = m.jnt_stiffness if "spring" not in disabled else np.zeros(m.njnt)
+        axes = m.jnt_axis + 0.0
+        axes[np.abs(axes) < 1e-15] = 0.0  # as in rotations
+        self.positions, self.axes = m.jnt_pos.tolist(), [Vec3(*axis) for axis in axes.tolist()]
+        self.kinds, self.qs, self.dofs = m.jnt_type.tolist(), m.jnt_qposadr.tolist(), m.jnt_dofadr.tolist()
+        self.q0, self.rest, self.stiffness = m.qpos0.tolist(), m.qpos_spring.tolist(), stiffness.tolist()
+        self.armature, self.damping, self.friction = armature.tolist(), damping.tolist(), m.dof_frictionloss.tolist()
+        self.limited, self.range, self.margin = m.jnt_limited.tolist(), m.jnt_range.tolist(), m.jnt_margin.tolist()
+        self.bounded, self.bounds = m.jnt_actfrclimited.tolist(), m.jnt_actfrcrange.tolist()
+        self.by_drive = m.jnt_actgravcomp.tolist()
+        self.limit = list(zip(m.jnt_solref.tolist(), m.jnt_solimp.tolist(), strict=True))
+        self.dry = list(zip(m.dof_solref.tolist(), m.dof_solimp.tolist(), strict=True))
+
+    def record(
+        self, k: int, name: str, parent: str, joint_name: str, placement: Transform, inertia: Inertia, **own: Any
+    ) -> BodyRecord:
+        """The body that joint k moves."""
+        home = self._configuration(k, self.q0)
+        return BodyRecord(
+            name,
+            parent,
+            self._joint(k),
+            joint_name,
+            self._at_zero(k, placement),
+            inertia,
+            self._passive(k),
+            home=() if self._is_neutral(k, home) else home,
+            compensated_by_drive=bool(self.by_drive[k]),
+            drive_range=tuple(self.bounds[k]) if self.bounded[k] else None,
+            softness=JointSoftness(softness(*self.limit[k]), softness(*self.dry[self.dofs[k]]), self.margin[k]),
+            **own,
+        )
+
+    def _joint(self, k: int) -> Joint:
+        lower, upper = self.range[k]
+        match self.kinds[k]:
+            case Kind.FREE:
+                return Free()
+            case Kind.BALL:  # the range is that of the angle
+                return Spherical(limits=Limits((0.0,), (upper,)) if self.limited[k] else None)
+            case kind:
+                make = Prismatic if kind == Kind.SLIDE else Revolute
+                return make(self.axes[k], limits=Limits((lower,), (upper,)) if self.limited[k] else None)
+
+    def _at_zero(self, k: int, placement: Transform) -> Transform:
+        """MuJoCo's body is where the file puts it at q = reference, not at zero."""
+        kind, reference = self.kinds[k], self.q0[self.qs[k]]
+        if kind in (Kind.FREE, Kind.BALL) or reference == 0:
+            return placement
+        axis = self.axes[k]
+        if kind == Kind.SLIDE:
+            return placement @ Transform(Transform.identity().rotation, axis * -reference)
+        return placement @ Transform(axis_rotation(axis, -reference), Vec3.zero())
+
+    def _passive(self, k: int) -> Passive:
+        stiffness = self.stiffness[k]
+        return Passive(
+            self._freedoms(k, self.armature),
+            self._freedoms(k, self.damping),
+            self._freedoms(k, self.friction),
+            (stiffness,) * NV[self.kinds[k]] if stiffness else (),
+            self._configuration(k, self.rest) if stiffness else (),
+        )
+
+    def _freedoms(self, k: int, values: list[float]) -> tuple[float, ...]:
+        """A value for each freedom, in qdot's order; nothing where all are zero."""
+        kind, start = self.kinds[k], self.dofs[k]
+        row = values[start : start + NV[kind]]
+        if not any(row):
+            return ()
+        return (*row[3:], *row[:3]) if kind == Kind.FREE else tuple(row)
+
+    def _configuration(self, k: int, q: Sequence[float]) -> tuple[float, ...]:
+        """Joint k's part of MuJoCo's q, in qdot's order."""
+        kind, start = self.kinds[k], self.qs[k]
+        row = q[start : start + NQ[kind]]
+        return (*row[3:], *row[:3]) if kind == Kind.FREE else tuple(row)
+
+    def _is_neutral(self, k: int, q: tuple[float, ...]) -> bool:
+        return not any(q) if self.kinds[k] in (Kind.SLIDE, Kind.HINGE) else q[0] == 1 and not any(q[1:])

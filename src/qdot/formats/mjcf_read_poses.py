@@ -1,0 +1,86 @@
+"""Poses and inertias of a compiled MuJoCo model, many at once: NumPy makes the matrices, qdot's types hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qdot.algebra import Mat3, Sym3, Vec3
+from qdot.description.scene import DragBox
+from qdot.spatial import Inertia, Transform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROUNDING = 1e-15
+"""An entry of a rotation that is this near to 0 or ±1 is what roundings left of a right angle: it is taken for that, so
+that programs need not compute with it."""
+
+_LIGHTEST = 1e-15
+"""MuJoCo's mjMINVAL: a mass [kg] or a moment below it counts for nothing."""
+
+
+def rotations(quaternions: NDArray[np.float64]) -> list[Mat3]:
+    """Rotation matrices of unit quaternions (w, x, y, z), shape (n, 4)."""
+    R = matrices(quaternions)
+    R[np.abs(R) < _ROUNDING] = 0.0
+    R = np.where(np.abs(np.abs(R) - 1) < _ROUNDING, np.sign(R), R)
+    one = Mat3.identity()
+    turned: list[bool] = np.any(np.abs(quaternions[:, 1:]) >= _ROUNDING, axis=1).tolist()
+    return [_mat3(rows) if turn else one for turn, rows in zip(turned, R.tolist(), strict=True)]
+
+
+def poses(positions: NDArray[np.float64], quaternions: NDArray[np.float64]) -> list[Transform]:
+    """Transforms by positions, shape (n, 3) [m], and unit quaternions, shape (n, 4)."""
+    return [
+        Transform(R, Vec3(*p)) for R, p in zip(rotations(quaternions), (positions + 0.0).tolist(), strict=True)
+    ]  # fmt: skip
+
+
+def inertias(m: Any, anchors: NDArray[np.float64]) -> list[Inertia]:
+    """The inertia of each body about a point on it [m], shape (n, 3), in the axes of the body's frame.
+
+    MuJoCo gives principal moments D about the centre of mass c with axes R: I_O = R D Rᵀ + m (c·c 1 - c cᵀ).
+    """
+    mass, R = m.body_mass, matrices(m.body_iquat)
+    c = m.body_ipos - anchors
+    I_C = np.einsum("bij,bj,bkj->bik", R, m.body_inertia, R)
+    steiner = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
+    rotational = (I_C + mass[:, None, None] * steiner).tolist()
+    moments = (mass[:, None] * c + 0.0).tolist()
+    return [
+        Inertia(weight, Vec3(*h), Sym3(xx, xy, xz, yy, yz, zz))
+        for weight, h, ((xx, xy, xz), (_, yy, yz), (_, _, zz)) in zip(mass.tolist(), moments, rotational, strict=True)
+    ]
+
+
+def drag_boxes(m: Any, anchors: NDArray[np.float64]) -> list[tuple[DragBox, ...]]:
+    """What the fluid meets of each body: the box of even density that has the body's mass and principal moments.
+
+    A box of sides x, y, z has I_xx = m (y² + z²)/12, so x² = 6 (I_yy + I_zz - I_xx)/m.
+    """
+    mass, moments = m.body_mass, m.body_inertia
+    heavy = mass > _LIGHTEST
+    squares = 6 * (moments.sum(axis=1, keepdims=True) - 2 * moments)
+    sides = np.sqrt(np.maximum(squares, 6 * _LIGHTEST) / np.where(heavy, mass, 1.0)[:, None])
+    placements = poses(m.body_ipos - anchors, m.body_iquat)
+    return [
+        (DragBox(X, *row),) if is_heavy else ()
+        for is_heavy, X, row in zip(heavy.tolist(), placements, sides.tolist(), strict=True)
+    ]
+
+
+def matrices(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotation matrices, shape (n, 3, 3), of unit quaternions (w, x, y, z), shape (n, 4)."""
+    w, x, y, z = quaternions.T
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def _mat3(rows: list[list[float]]) -> Mat3:
+    return Mat3(Vec3(*rows[0]), Vec3(*rows[1]), Vec3(*rows[2]))

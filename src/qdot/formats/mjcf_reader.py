@@ -1,0 +1,79 @@
+"""MJCF: what MuJoCo compiles of a file, translated into records.
+
+MuJoCo's own parser and compiler settle what the file says: defaults, includes, units, meshes, inertias. Each module
+mjcf_read_… translates one part of the compiled model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from qdot.algebra import Vec3
+from qdot.description import Description, Fluid, Report
+from qdot.errors import ModelError, QdotError
+from qdot.formats.mjcf_read_actuators import read_actuators, reflected
+from qdot.formats.mjcf_read_bodies import anchors_of, read_bodies
+from qdot.formats.mjcf_read_constraints import read_constraints, read_exclusions, read_pairs
+from qdot.formats.mjcf_read_limits import require_bounded
+from qdot.formats.mjcf_read_names import Names, read_names
+from qdot.formats.mjcf_read_report import findings
+from qdot.formats.mjcf_read_scene import read_fluid, read_keyframes, read_options, read_sensors
+from qdot.formats.mjcf_read_shapes import read_frames, read_shapes
+from qdot.formats.mjcf_read_tendons import read_tendons, wrapped_geoms
+from qdot.formats.mjcf_read_text import Compiled, compile_text, library, line_of
+from qdot.formats.reading import Reading
+from qdot.formats.source import Source
+from qdot.formats.xml import Element, parse
+
+SETTLED = frozenset(("gravity", "spring", "damper"))
+"""Flags of MuJoCo that switch off what a record can say by a zero; the others are kept in the options."""
+
+
+def read_mjcf(source: Source, root: Element | None = None) -> Reading:
+    """The description of an MJCF model, and the line of each body that MuJoCo knows it of; `root` where the text was
+    parsed before."""
+    root = parse(source) if root is None else root
+    require_bounded(root, source)
+    compiled = compile_text(replace(source, text=root.document.text))  # as UTF-8
+    names = read_names(compiled.model, wrapped_geoms(compiled.model))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite, `assemble` refuses
+            description = _translated(source, compiled, names)
+    except QdotError as error:
+        raise ModelError(f"{source.file}: {error}") from error
+    return Reading(description, _lines(compiled.spec, names))
+
+
+def _translated(source: Source, compiled: Compiled, names: Names) -> Description:
+    m, mujoco = compiled.model, library()
+    options = read_options(m, mujoco)
+    off = options.disabled & SETTLED
+    joint_drives, tendon_drives = reflected(m)
+    anchors = anchors_of(m)
+    shapes = read_shapes(m, names, anchors)
+    return Description(
+        names.model,
+        Vec3.zero() if "gravity" in off else Vec3(*m.opt.gravity.tolist()),
+        read_bodies(m, names, anchors, shapes, joint_drives, off),
+        read_frames(m, names, anchors),
+        world_shapes=tuple(shapes[0]),
+        constraints=read_constraints(m, names),
+        tendons=read_tendons(m, names, tendon_drives, off),
+        actuators=read_actuators(m, names),
+        pairs=read_pairs(m, names),
+        exclusions=read_exclusions(m, names),
+        sensors=read_sensors(m, names, mujoco),
+        keyframes=read_keyframes(m, names),
+        fluid=Fluid() if {"spring", "damper"} <= off else read_fluid(m),
+        options=replace(options, disabled=options.disabled - SETTLED),
+        report=Report(tuple(findings(source, compiled, names, off))),
+    )
+
+
+def _lines(spec: Any, names: Names) -> dict[str, int]:
+    """The line of each body; MuJoCo does not know that of bodies in included files."""
+    found = ((names.of["body"][body.id], line_of(body.info)) for body in spec.bodies)
+    return {name: line for name, line in found if line is not None}

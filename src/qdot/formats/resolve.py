@@ -1,0 +1,81 @@
+"""Where the files are that a model refers to: package://, model:// and file:// addresses, and plain paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import unquote
+
+Find = Callable[[str], "str | os.PathLike[str] | None"]
+
+
+class Resolver:
+    """Finds files for a model that lies in `folder` (None: a string, which lies nowhere).
+
+    A package is looked for in `packages`, a mapping from its name to its folder; among the folders that hold the model,
+    and next to them; and where ROS keeps its own, by ROS_PACKAGE_PATH and AMENT_PREFIX_PATH. A function `find` is asked
+    before all that, with the address as the file has it. Nothing is ever fetched from a network.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        find: Find | None = None,
+    ) -> None:
+        self._folder = None if folder is None else os.path.abspath(folder)
+        self._packages = packages or {}
+        self._find = find
+        self._places: dict[str, list[str]] = {}
+        self._found: dict[str, str | None] = {}
+
+    def path(self, address: str) -> str | None:
+        """The file at an address; None where there is none."""
+        if address not in self._found:
+            self._found[address] = self._asked(address) or self._looked_for(address)
+        return self._found[address]
+
+    def _asked(self, address: str) -> str | None:
+        answer = self._find(address) if self._find else None
+        return None if answer is None else os.fspath(answer)
+
+    def _looked_for(self, address: str) -> str | None:
+        scheme, separator, rest = address.partition("://")
+        if not separator:
+            candidates = self._plain(address)
+        elif scheme in ("package", "model"):
+            package, _, inner = rest.lstrip("/").partition("/")  # some write package:///
+            if package not in self._places:
+                self._places[package] = [*filter(os.path.isdir, dict.fromkeys(self._folders(package)))]
+            candidates = [os.path.join(place, inner) for place in self._places[package]]
+        elif scheme == "file":
+            candidates = self._plain(unquote(rest))
+        else:
+            candidates = []
+        return next(filter(os.path.isfile, candidates), None)
+
+    def _plain(self, path: str) -> list[str]:
+        if os.path.isabs(path):
+            return [path]
+        return [] if self._folder is None else [os.path.normpath(os.path.join(self._folder, path))]
+
+    def _folders(self, package: str) -> Iterator[str]:
+        """Where a package may be, the likeliest first."""
+        if package in self._packages:
+            yield os.fspath(self._packages[package])
+        if not package or package in (os.curdir, os.pardir):
+            return
+        folder, above = self._folder, ""
+        while folder is not None and folder != above:
+            if os.path.basename(folder) == package:
+                yield folder
+            yield os.path.join(folder, package)
+            folder, above = os.path.dirname(folder), folder
+        for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
+            if entry:
+                yield os.path.join(entry, package)
+                if os.path.basename(entry.rstrip(os.sep)) == package:
+                    yield entry
+        for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+            if entry:
+                yield os.path.join(entry, "share", package)

@@ -1,0 +1,172 @@
+"""What the reader of URDF takes over, as a table of tags and attributes; and reports of everything else.
+
+The reader picks what it knows. Whatever lies outside this table is found here, so nothing can be left out unsaid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qdot.description import Item, Report, Severity
+from qdot.formats.xml import Element
+
+
+class Findings:
+    """What a reader has to report while it reads; things of one kind become one item, with their number."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, str, str], tuple[Severity, list[Element]]] = {}
+
+    def add(self, severity: Severity, subject: str, found: str, done: str, element: Element) -> None:
+        """An item about one element; the same words, which mean the same severity, add to its number."""
+        words = (subject, found, done)
+        kind = self._kinds.get(words)
+        if kind is None:
+            self._kinds[words] = severity, [element]
+        else:
+            kind[1].append(element)
+
+    def report(self) -> Report:
+        """All items, in the order in which they were found first."""
+        return Report(tuple(_item(*words, *kind) for words, kind in self._kinds.items()))
+
+
+def _item(subject: str, found: str, done: str, severity: Severity, elements: list[Element]) -> Item:
+    first = elements[0]
+    number = f" ({len(elements)} times, first here)" if len(elements) > 1 else ""
+    return Item(severity, subject, found + number, done, first.document.source.file, first.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """The attributes and children of an element that are read; `many` are the children that may come repeatedly."""
+
+    attributes: frozenset[str]
+    children: dict[str, Tag]
+    many: frozenset[str] = frozenset()
+
+
+def _tag(attributes: str = "", many: str = "", **children: Tag) -> Tag:
+    return Tag(frozenset(attributes.split()), children, frozenset(many.split()))
+
+
+_ORIGIN = _tag("xyz rpy quat_xyzw")
+_MATERIAL = _tag("name", color=_tag("rgba"))
+_GEOMETRY = _tag(
+    box=_tag("size"),
+    sphere=_tag("radius"),
+    cylinder=_tag("radius length"),
+    capsule=_tag("radius length"),
+    mesh=_tag("filename scale"),
+)
+_INERTIAL = _tag(origin=_ORIGIN, mass=_tag("value"), inertia=_tag("ixx ixy ixz iyy iyz izz"))
+_VISUAL = _tag("name", origin=_ORIGIN, geometry=_GEOMETRY, material=_MATERIAL)
+_COLLISION = _tag("name", origin=_ORIGIN, geometry=_GEOMETRY)
+_JOINT = _tag(
+    "name type",
+    origin=_ORIGIN,
+    parent=_tag("link"),
+    child=_tag("link"),
+    axis=_tag("xyz"),
+    limit=_tag("lower upper velocity effort"),
+    dynamics=_tag("damping friction"),
+    mimic=_tag("joint multiplier offset"),
+)
+_LINK = _tag("name", many="visual collision", inertial=_INERTIAL, visual=_VISUAL, collision=_COLLISION)
+ROBOT = _tag("name version", many="link joint material", link=_LINK, joint=_JOINT, material=_MATERIAL)
+
+_WHY_LEFT_OUT = {
+    "transmission": "it tells a controller how a motor drives a joint",
+    "ros2_control": "it tells a controller how a motor drives a joint",
+    "sensor": "sensors of URDF are not part of the mechanism",
+    "safety_controller": "it tells a controller where to stop",
+    "calibration": "it tells a controller where a joint is",
+    "texture": "materials of qdot have a color only",
+    "contact": "it is PyBullet's, for contacts",
+    "surface": "it is SDF's, for contacts",
+    "gravity": "it is SDF's; in URDF all links have weight",
+    "kinematic": "it is SDF's",
+}
+
+_WHAT_GAZEBO_DOES = {
+    "implicitSpringDamper": "it chooses how Gazebo integrates damping",
+    "dampingFactor": "Gazebo would slow the body down",
+    "damping": "Gazebo would slow the joint down",
+    "friction": "Gazebo would add dry friction",
+    "springStiffness": "Gazebo would add a spring",
+    "springReference": "Gazebo would add a spring",
+    "selfCollide": "Gazebo would let the links of the robot touch each other",
+    "self_collide": "Gazebo would let the links of the robot touch each other",
+    "initial_joint_position": "Gazebo would start there",
+    "static": "Gazebo would hold the whole model still",
+    "kinematic": "Gazebo would move the link without dynamics",
+    "enable_wind": "Gazebo would let wind push it",
+    "mu1": "it is for Gazebo's contacts",
+    "mu2": "it is for Gazebo's contacts",
+    "fdir1": "it is for Gazebo's contacts",
+    "kp": "it is for Gazebo's contacts",
+    "kd": "it is for Gazebo's contacts",
+    "minDepth": "it is for Gazebo's contacts",
+    "maxVel": "it is for Gazebo's contacts",
+    "maxContacts": "it is for Gazebo's contacts",
+    "stopKp": "it is how hard Gazebo's joint limits are",
+    "stopKd": "it is how hard Gazebo's joint limits are",
+    "stopCfm": "it is how hard Gazebo's joint limits are",
+    "stopErp": "it is how hard Gazebo's joint limits are",
+    "joint": "Gazebo would hold two links together by it and close a loop",
+    "joint:hinge": "Gazebo would hold two links together by it and close a loop",
+    "joint:slider": "Gazebo would hold two links together by it and close a loop",
+    "plugin": "it is a program for Gazebo, which may move joints",
+}
+
+
+def report_the_rest(element: Element, known: Tag, findings: Findings) -> None:
+    """Report what an element holds beyond what is read of it, down to the leaves."""
+    if not known.attributes.issuperset(element.attributes):
+        for attribute in sorted(element.attributes.keys() - known.attributes):
+            _report_attribute(element, attribute, findings)
+    children, many, seen = known.children, known.many, set()
+    for child in element.children:
+        tag = child.tag
+        below = children.get(tag)
+        if below is None:
+            _report_child(element, child, findings)
+        elif tag in seen:
+            found, done = f"more than one <{tag}>", "the first one counts, as for ROS"
+            findings.add(Severity.NOTE, f"<{element.tag}>", found, done, child)
+        else:
+            if tag not in many:
+                seen.add(tag)
+            if child.children or not below.attributes.issuperset(child.attributes):
+                report_the_rest(child, below, findings)
+
+
+def _report_attribute(element: Element, attribute: str, findings: Findings) -> None:
+    if not attribute.startswith("xmlns"):
+        found = f"the attribute {attribute!r}"
+        findings.add(Severity.IGNORED, f"<{element.tag}>", found, "left out: it is not part of URDF", element)
+
+
+def _report_child(element: Element, child: Element, findings: Findings) -> None:
+    if child.tag == "gazebo":
+        _report_gazebo(child, findings)
+        return
+    if child.tag.startswith("xacro:"):
+        raise child.error(
+            f"<{child.tag}> is for xacro, which makes URDF files; run it first: xacro robot.urdf.xacro > robot.urdf"
+        )
+    why = _WHY_LEFT_OUT.get(child.tag, "it is not part of URDF")
+    if element.tag == "collision" and child.tag == "material":
+        why = "what collides is not seen"
+    findings.add(Severity.IGNORED, f"<{element.tag}>", f"the element <{child.tag}>", f"left out: {why}", child)
+
+
+def _report_gazebo(element: Element, findings: Findings) -> None:
+    for child in element.children:
+        why = _WHAT_GAZEBO_DOES.get(child.tag, "it is for Gazebo")
+        if child.tag in ("turnGravityOff", "gravity"):
+            is_off = (child.text.lower() in ("true", "1")) == (child.tag == "turnGravityOff")
+            why = "Gazebo would take the weight off the link" if is_off else "it is what URDF says anyway"
+        findings.add(Severity.IGNORED, "<gazebo>", f"the element <{child.tag}>", f"left out: {why}", child)
+    if not element.children:
+        findings.add(Severity.NOTE, "<gazebo>", "an empty element", "it says nothing", element)

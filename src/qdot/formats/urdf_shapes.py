@@ -1,0 +1,132 @@
+"""Visual and collision shapes of URDF, and their materials."""
+
+from __future__ import annotations
+
+from qdot.description import Contact, Material, Severity, ShapeRecord
+from qdot.errors import GeometryError, ModelError
+from qdot.formats.resolve import Resolver
+from qdot.formats.urdf_poses import Poses
+from qdot.formats.urdf_schema import Findings
+from qdot.formats.xml import Element
+from qdot.geometry import Box, Capsule, Cylinder, MeshFile, Placed, Shape, Sphere
+from qdot.geometry.mesh_reference import UNSCALED
+from qdot.spatial import IDENTITY
+
+_UNPAINTED = Material()
+_CONTACT = Contact()
+_UNSCALED = "1 1 1"
+
+
+class Shapes:
+    """Reads the shapes of links; it knows the materials of the robot, and those that links define on the way."""
+
+    def __init__(self, robot: Element, poses: Poses, resolver: Resolver, findings: Findings) -> None:
+        self._poses = poses
+        self._resolver = resolver
+        self._findings = findings
+        self._materials: dict[str, Material] = {}
+        self._meshes: dict[tuple[str, str], MeshFile] = {}
+        for element in robot.children:
+            if element.tag == "material":
+                name = element.attributes.get("name")
+                if name in self._materials:
+                    raise element.error(f"two materials are named {name!r}; give one another name")
+                self._material(element)
+
+    def of(self, link: Element) -> tuple[ShapeRecord, ...]:
+        """What a link is seen as, and what it collides with, in its frame."""
+        records = []
+        for element in link.children:
+            visual = element.tag == "visual"
+            if not visual and element.tag != "collision":
+                continue
+            shape = self._shape(element)
+            if shape is None:
+                continue
+            X = self._poses.of(element)
+            if X is not IDENTITY:
+                shape = Placed(shape, X)
+            painted = element.child("material") if visual else None
+            material = _UNPAINTED if painted is None else self._material(painted)
+            name = element.attributes.get("name", "")
+            records.append(ShapeRecord(shape, visual, not visual, material, name, _CONTACT))
+        return tuple(records)
+
+    def _material(self, element: Element) -> Material:
+        """The material that an element defines or names; the first definition of a name counts."""
+        name = element.attributes.get("name", "")
+        if name in self._materials:
+            return self._materials[name]
+        color = element.child("color")
+        if color is None:
+            if element.child("texture") is None:
+                done = "it is drawn in qdot's own color"
+                self._findings.add(Severity.NOTE, f"material {name!r}", "it has no color in this file", done, element)
+            return Material(name)
+        try:
+            red, green, blue, opacity = color.numbers("rgba", 4)
+        except ModelError as error:  # no reason to refuse a robot
+            self._findings.add(Severity.IGNORED, f"material {name!r}", str(error), "its color is left out", color)
+            return Material(name)
+        material = Material(name, (red, green, blue, opacity))
+        if name:
+            self._materials[name] = material
+        return material
+
+    def _shape(self, element: Element) -> Shape | None:
+        """The shape of a <visual> or <collision>; None, and a finding, for one that is nothing."""
+        geometry = element.child("geometry")
+        kind = geometry.children[0] if geometry is not None and geometry.children else None
+        if geometry is not None and len(geometry.children) > 1:
+            done = "the first one counts, as for ROS"
+            self._findings.add(Severity.IGNORED, "<geometry>", "more shapes than one", done, geometry)
+        try:
+            if kind is not None and kind.tag == "mesh":
+                return self._mesh(kind)
+            shape = None if kind is None else _primitive(kind)
+        except GeometryError as error:
+            found = f"a shape that is none: {error}"
+            self._findings.add(Severity.IGNORED, f"<{element.tag}>", found, "left out", element)
+            return None
+        if shape is None:
+            found = "no <geometry> with a shape in it" if kind is None else f"a shape <{kind.tag}>"
+            done = "left out: URDF has box, sphere, cylinder, capsule and mesh"
+            self._findings.add(Severity.IGNORED, f"<{element.tag}>", found, done, element)
+        return shape
+
+    def _mesh(self, element: Element) -> MeshFile:
+        """A mesh in a file; one that is seen and collides is one object, so that it is read once."""
+        address, scale = element.required("filename", "the mesh file"), element.attributes.get("scale", _UNSCALED)
+        path = self._resolver.path(address)
+        if path is None:
+            self._report_missing(address, element)
+        mesh = self._meshes.get((address, scale))
+        if mesh is None:
+            factors = UNSCALED if scale == _UNSCALED else element.numbers("scale", 3)
+            mesh = self._meshes[address, scale] = MeshFile(path or address, factors)
+        return mesh
+
+    def _report_missing(self, address: str, element: Element) -> None:
+        scheme, separator, rest = address.partition("://")
+        if scheme in ("package", "model") and separator:
+            name = rest.lstrip("/").partition("/")[0]
+            where, remedy = f"package {name!r}", f"tell where it is with packages={{{name!r}: folder}}"
+        elif scheme in ("http", "https") and separator:
+            where, remedy = "the network", "qdot fetches nothing: download them"
+        else:
+            where, remedy = "the file", "put them where it says, or give a function that finds them"
+        done = f"kept by their addresses; to draw them or collide with them, {remedy}"
+        self._findings.add(Severity.IGNORED, f"meshes of {where}", "a mesh file is not there", done, element)
+
+
+def _primitive(element: Element) -> Shape | None:
+    match element.tag:
+        case "box":
+            return Box(*element.numbers("size", 3))
+        case "sphere":
+            return Sphere(element.number("radius"))
+        case "cylinder":
+            return Cylinder(element.number("radius"), element.number("length"))
+        case "capsule":
+            return Capsule(element.number("radius"), element.number("length"))
+    return None

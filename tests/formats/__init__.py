@@ -1,0 +1,1 @@
+"""Readers and writers of files that describe mechanisms."""
