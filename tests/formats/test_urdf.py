@@ -465,6 +465,13 @@ def test_a_missing_mesh_is_reported_and_kept_by_its_address(address: str, remedy
         record.shape.surface()
 
 
+def test_a_missing_mesh_to_collide_with_is_refused_where_it_stands() -> None:
+    text = link('<collision><geometry>\n<mesh filename="package://pkg/cube.obj"/></geometry></collision>')
+    with pytest.raises(ModelError, match=r"(?s)text:\d+: meshes of package 'pkg': a mesh file to collide with"):
+        qdot.load(text)
+    assert qdot.load(text, strict=False).report.of(Severity.PHYSICS)
+
+
 def test_meshes_are_not_read_before_they_are_needed(cube: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
     load = Mesh.load

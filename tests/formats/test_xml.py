@@ -55,6 +55,8 @@ def test_numbers() -> None:
     assert element.number("one") == 7.0
     assert element.number("other", 4.0) == 4.0
     assert element.required("one") == "7"
+    assert parsed("<a x='1' y=' -2e1' z='3'/>").each(("z", "y", "x")) == [3.0, -20.0, 1.0]
+    assert parsed("<a x='1e308' y='1e308'/>").each(("x", "y")) == [1e308, 1e308]  # though their sum is not finite
     with pytest.raises(ModelError, match=r"thing\.xml:1: <a>: the attribute 'other' is missing; give it one number"):
         element.number("other")
     with pytest.raises(ModelError, match=r"thing\.xml:1: <a>: the attribute 'other' is missing; give it 3 numbers"):
@@ -68,7 +70,7 @@ def test_numbers() -> None:
 )
 def test_what_is_no_number_is_refused_with_its_place(text: str) -> None:
     element = parsed(f"<a>\n<b c='{text}'/></a>").children[0]
-    for read in (lambda: element.number("c"), lambda: element.numbers("c", 1)):
+    for read in (lambda: element.number("c"), lambda: element.numbers("c", 1), lambda: element.each(("c",))):
         with pytest.raises(ModelError, match=r"^thing\.xml:2: <b>: the attribute 'c' needs one number, finite"):
             read()
 

@@ -90,6 +90,16 @@ def test_bodies_at_the_edge_pass(body):
     check_physical(THIN[body], body)
 
 
+@pytest.mark.parametrize("mass", [0.0, 2.0])
+@pytest.mark.parametrize("entry", range(1, 10))
+def test_a_body_of_one_point_has_no_other_moments(mass, entry):
+    """Zeros are passed without a closer look: one entry less than that must not slip through with them."""
+    ten = [mass] + [0.0] * 9
+    assert physical_problem(Inertia.of_parameters(ten)) is None
+    ten[entry] = -0.1
+    assert physical_problem(Inertia.of_parameters(ten)) is not None
+
+
 @given(seeds, st.sampled_from(["point mass", "thin rod", "plate", "ring"]))
 def test_bodies_at_the_edge_pass_wherever_they_are(seed, body):
     assert physical_problem(Draw(seed).pose() @ THIN[body]) is None

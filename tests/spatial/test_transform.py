@@ -123,6 +123,17 @@ def test_rpy_is_about_fixed_axes(roll, pitch, yaw):
     assert X.position == Vec3(1, 2, 3)
 
 
+def test_rpy_is_exact_for_symbols_and_makes_no_negative_zeros():
+    x, y, z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
+    r, p, w = sp.symbols("r p w")
+    product = axis_rotation(z, w) @ axis_rotation(y, p) @ axis_rotation(x, r)
+    difference = Transform.rpy(r, p, w).rotation - product
+    assert all(sp.expand(entry) == 0 for row in difference.entries() for entry in row)
+    still = as_array(Transform.rpy(0.0, 0.0, 0.0).rotation)
+    assert (still == np.eye(3)).all()
+    assert not np.signbit(still).any()
+
+
 @given(seeds)
 def test_quaternion_of_a_transform(seed):
     X = Draw(seed).pose()

@@ -48,6 +48,8 @@ class Dual:
         return self * other
 
     def __truediv__(self, other: Scalar) -> Scalar:
+        if not isinstance(other, Dual):  # exact where a symbol is divided by a whole number
+            return Dual(self.value / other, self.slope / other, self.level)
         return _combine(self, other, lambda a, b: a / b, lambda a, b: (1 / b, -a / (b * b)))
 
     def __rtruediv__(self, other: Scalar) -> Scalar:

@@ -15,9 +15,9 @@ from qdot.algebra import Mat3, Quaternion, Scalars, Vec3
 from qdot.convert.bridge import Bridge, Convention
 from qdot.convert.match import Place, bridge, places_in_order
 from qdot.errors import ModelError
-from qdot.formats.chains import Move, Piece, chain_of, compose
+from qdot.formats.chains import Move, chain_of, compose, split_for_mujoco
 from qdot.formats.mjcf_read_names import read_names
-from qdot.joints import Continuous, Free, Joint, Planar, Prismatic, Revolute, Spherical
+from qdot.joints import Continuous, Free, Prismatic, Revolute, Spherical
 from qdot.model.model import Model, require_model
 from qdot.spatial import Transform
 
@@ -34,7 +34,7 @@ def mujoco(model: Model, order: Any = None) -> Bridge:
     """
     require_model(model, "qdot.convert.mujoco")
     places = _places(order) if hasattr(order, "jnt_type") else places_in_order(model, MUJOCO, order)
-    return bridge(model, MUJOCO, places, _split, partial(_writing, model))
+    return bridge(model, MUJOCO, places, split_for_mujoco, partial(_writing, model))
 
 
 def _places(mj_model: Any) -> list[Place]:
@@ -92,13 +92,6 @@ class TurnedBall(Convention):
         return list(self.turn @ Vec3(*peer_v))
 
 
-def _split(joint: Joint) -> list[Piece] | None:
-    """A body in a plane is on two slides, then a hinge."""
-    if not isinstance(joint, Planar):
-        return None
-    return [(Prismatic(joint.across), 1, 1), (Prismatic(joint.up), 2, 2), (Revolute(joint.normal), 0, 0)]
-
-
 def _writing(model: Model, move: Move, _: str | None) -> Convention | None:
     match move.joint:
         case Revolute() | Continuous():
@@ -136,4 +129,4 @@ def _free(model: Model, free: Move) -> Convention:
 
 def _moves(move: Move) -> tuple[Move, ...]:
     """All the elementary joints of its body."""
-    return chain_of(move.body, Transform.identity(), _split).moves
+    return chain_of(move.body, Transform.identity(), split_for_mujoco).moves

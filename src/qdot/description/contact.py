@@ -23,7 +23,7 @@ class Contact:
 
     Two shapes may touch if `kind` of one shares a bit with `affinity` of the other. `dimension` is 1 (no friction), 3
     (sliding), 4 (and torsion) or 6 (and rolling); `friction` is (sliding, torsional [m], rolling [m]). Contacts exist
-    below the distance `margin` and act below `margin - gap` [m]. Where two shapes differ, the higher `priority`
+    below the distance `margin + gap` and act below `margin` [m]. Where two shapes differ, the higher `priority`
     counts; at equal ones softness is averaged with weights `mix`, and the larger friction counts.
     """
 

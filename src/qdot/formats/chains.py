@@ -13,11 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, Scalars
 from qdot.description import WORLD
-from qdot.joints import Compound, Cylindrical, Fixed, Joint, Limits, Prismatic, Revolute, Universal
+from qdot.joints import Compound, Cylindrical, Fixed, Joint, Limits, Planar, Prismatic, Revolute, Universal
 from qdot.model.model import Body, Model
-from qdot.spatial import Transform
-
-IDENTITY = Transform.identity()
+from qdot.spatial import IDENTITY, Transform
 
 Piece: TypeAlias = tuple[Joint, int, int]
 """A joint in a chain, and where its entries start in q and v of the whole."""
@@ -123,3 +121,14 @@ def bounds(joint: Joint, k: int) -> Limits:
     """The limits of one coordinate of a joint with plain coordinates."""
     limits = joint.limits
     return Limits((limits.lower[k],), (limits.upper[k],), (limits.velocity[k],), (limits.effort[k],))
+
+
+def split_for_mujoco(joint: Joint) -> list[Piece] | None:
+    """What MuJoCo has no joint for: a motion in a plane is two slides, then a turn."""
+    if not isinstance(joint, Planar):
+        return None
+    return [
+        (Prismatic(joint.across, limits=bounds(joint, 1)), 1, 1),
+        (Prismatic(joint.up, limits=bounds(joint, 2)), 2, 2),
+        (Revolute(joint.normal, limits=bounds(joint, 0)), 0, 0),
+    ]

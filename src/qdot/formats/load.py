@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import redirect_stderr
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 from qdot.description import Description, Report, Severity
@@ -78,7 +80,8 @@ def _expanded(path: Path) -> bytes:
     except ImportError:
         raise ModelError(f"{path}: xacro files are read by xacrodoc: pip install 'qdot[xacro]'") from None
     try:
-        return str(XacroDoc.from_file(str(path), resolve_packages=False).to_urdf_string()).encode()
+        with redirect_stderr(StringIO()):  # where xacro tells of macros that are defined twice
+            return str(XacroDoc.from_file(str(path), resolve_packages=False).to_urdf_string()).encode()
     except Exception as error:  # macros may run any Python expression, and fail with anything
         raise ModelError(
             f"{path}: xacro cannot expand it ({type(error).__name__}: {error}); packages it includes from must be "
@@ -97,7 +100,7 @@ def _read(text: Source, base: str, resolver: Resolver) -> Reading:
 
         if base != "fixed":
             raise root.error('base="free" is for URDF; an MJCF file says itself which bodies float, by <freejoint/>')
-        return read_mjcf(text)
+        return read_mjcf(text, root)
     remedy = {
         "mujocoinclude": "it is a part that other MJCF files include; load one of those",
         "sdf": "SDF is not read; convert it to URDF or MJCF",

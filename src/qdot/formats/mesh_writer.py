@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from qdot.errors import ModelError
-from qdot.formats.chains import IDENTITY, compose
+from qdot.formats.chains import compose
 from qdot.formats.written import Names, number
 from qdot.geometry import Placed, Shape
 from qdot.geometry.surface import Surface
-from qdot.spatial import Transform
+from qdot.spatial import IDENTITY, Transform
 
 RESOLUTION = 48
 """Segments around a round shape that is written as triangles."""

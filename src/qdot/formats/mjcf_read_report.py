@@ -5,6 +5,7 @@ Which field of the model belongs where is told by `mjcf_read_fields`.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -18,12 +19,20 @@ from qdot.formats.mjcf_read_actuators import disabled_actuators, reflected, unsu
 from qdot.formats.mjcf_read_bodies import Kind
 from qdot.formats.mjcf_read_constraints import TENDON
 from qdot.formats.mjcf_read_names import Names
-from qdot.formats.mjcf_read_text import Compiled
+from qdot.formats.mjcf_read_text import Compiled, line_of
 from qdot.formats.source import Source
 
 _SHOWN = 5
 _SLEEP_ASKED_FOR = 3
 """The policies below it are MuJoCo's own choice."""
+_NAMED = ("actuator", "joint", "tendon", "geom", "body", "site", "pair")
+_GROUPS = {
+    "cameras": "cameras", "lights": "lights", "skins": "skins", "textures": "textures", "materials": "materials",
+    "custom numbers": "numerics", "custom texts": "texts", "custom tuples": "tuples", "contacts": "geoms",
+    "equality constraints": "equalities", "actuators": "actuators", "sensors": "sensors", "flexes": "flexes",
+    "plugins": "plugins", "keyframes": "keys",
+}  # fmt: skip
+"""By the subject of an item: where MuJoCo's specification lists the things it is about."""
 _LEFT_OUT = "left out"
 _NOT_SIMULATED = "kept in the records"
 
@@ -39,7 +48,16 @@ def findings(source: Source, compiled: Compiled, names: Names, disabled: frozens
     )
     for severity, rows in found:
         for subject, text, done in rows:
-            yield Item(severity, subject, text, done, source.file)
+            yield Item(severity, subject, text, done, source.file, _line(compiled.spec, subject, text))
+
+
+def _line(spec: Any, subject: str, text: str) -> int | None:
+    """The line of the first thing that an item names, or of the first of its kind; None where MuJoCo does not know."""
+    named = re.search(r"'([^']*)'", f"{subject} {text}")
+    kinds = sorted(_NAMED, key=lambda kind: kind not in subject)  # what the subject says it is comes first
+    elements = [getattr(spec, kind)(named.group(1)) for kind in kinds] if named else []
+    group = getattr(spec, _GROUPS[subject]) if subject in _GROUPS else []
+    return next((line_of(e.info) for e in (*elements, *group[:1]) if e is not None), None)
 
 
 def _notes(compiled: Compiled, names: Names, disabled: frozenset[str]) -> Iterator[tuple[str, str, str]]:

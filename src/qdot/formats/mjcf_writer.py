@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from qdot.algebra import Quaternion, Scalar, Scalars, Vec3
 from qdot.description import Fluid, KeyframeRecord, Options, SensorRecord, Severity
 from qdot.errors import GeometryError
-from qdot.formats.chains import IDENTITY, Move, compose
+from qdot.formats.chains import Move, compose
 from qdot.formats.mjcf_writer_bodies import Bodies
 from qdot.formats.mjcf_writer_constraints import Constraints
 from qdot.formats.mjcf_writer_forces import Forces, Wraps
@@ -20,6 +20,7 @@ from qdot.formats.written import Findings, Written, child, require_numbers, text
 from qdot.geometry import Box
 from qdot.joints import Free
 from qdot.model.model import Body, Model, require_model
+from qdot.spatial import IDENTITY
 
 _SECTIONS = ("asset", "worldbody", "contact", "equality", "tendon", "actuator", "sensor", "keyframe")
 

@@ -17,14 +17,14 @@ import numpy as np
 from qdot.algebra import Mat3, Quaternion, Vec3, as_array
 from qdot.description import WORLD, FrameRecord, Severity, ShapeRecord
 from qdot.errors import ModelError
-from qdot.formats.chains import IDENTITY, Chain, Move, Piece, bounds, chain_of, compose, own_frames, seen_from
+from qdot.formats.chains import Chain, Move, chain_of, compose, own_frames, seen_from, split_for_mujoco
 from qdot.formats.mesh_writer import bare
 from qdot.formats.mjcf_writer_joints import Joints
 from qdot.formats.mjcf_writer_shapes import GRAY, HIDDEN, Geoms, posed, sized
 from qdot.formats.written import Findings, Names, child, leaves_of, unless, written
-from qdot.joints import Free, Joint, Planar, Prismatic, Revolute, Spherical
+from qdot.joints import Free, Spherical
 from qdot.model.model import Body, Model
-from qdot.spatial import Inertia, Transform, nearest_physical
+from qdot.spatial import IDENTITY, Inertia, Transform, nearest_physical
 
 LEAST = 1e-15
 """The least mass [kg] and moment of inertia [kg·m²] that MuJoCo takes for a body that moves (its mjMINVAL)."""
@@ -138,9 +138,9 @@ class Bodies:
     def _chain(self, body: Body, links: tuple[Body, ...]) -> Chain:
         """The moves of a body, after those of the links before it."""
         first, *rest = (*links, body)
-        moves, after = chain_of(first, seen_from(self._frames[first.record.parent], first.placement), _split)
+        moves, after = chain_of(first, seen_from(self._frames[first.record.parent], first.placement), split_for_mujoco)
         for part in rest:
-            more, after = chain_of(part, compose(after, part.placement), _split)
+            more, after = chain_of(part, compose(after, part.placement), split_for_mujoco)
             moves += more
         return Chain(moves, after)
 
@@ -235,17 +235,6 @@ class Bodies:
 def strings_of(*records: object) -> set[str]:
     """All texts in records: among them the names of whatever they refer to."""
     return {leaf for leaf in leaves_of(records) if isinstance(leaf, str)}
-
-
-def _split(joint: Joint) -> list[Piece] | None:
-    """A motion in a plane is two slides, then a turn."""
-    if not isinstance(joint, Planar):
-        return None
-    return [
-        (Prismatic(joint.across, limits=bounds(joint, 1)), 1, 1),
-        (Prismatic(joint.up, limits=bounds(joint, 2)), 2, 2),
-        (Revolute(joint.normal, limits=bounds(joint, 0)), 0, 0),
-    ]
 
 
 def _laid_out(moves: tuple[Move, ...], after: Transform) -> tuple[Transform, list[tuple[Move, Transform]]]:

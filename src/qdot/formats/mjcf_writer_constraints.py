@@ -18,12 +18,12 @@ from qdot.description import (
     WeldRecord,
 )
 from qdot.description.constraints import ConstraintRecord
-from qdot.formats.chains import IDENTITY, compose
+from qdot.formats.chains import compose
 from qdot.formats.mjcf_writer_bodies import Bodies
 from qdot.formats.mjcf_writer_shapes import Geoms, soft
 from qdot.formats.written import Findings, child, unless
 from qdot.joints import Fixed, Revolute, Spherical
-from qdot.spatial import Transform
+from qdot.spatial import IDENTITY, Transform
 
 MOST_COEFFICIENTS = 5
 _TOGETHER = 1e-9

@@ -25,7 +25,6 @@ from qdot.description import (
     Weighted,
     Wrap,
 )
-from qdot.formats.chains import IDENTITY
 from qdot.formats.mesh_writer import bare
 from qdot.formats.mjcf_writer_bodies import Bodies, strings_of
 from qdot.formats.mjcf_writer_shapes import interval, soft
@@ -33,6 +32,7 @@ from qdot.formats.written import Findings, Names, child, unless
 from qdot.geometry import Cylinder, Sphere
 from qdot.joints import Free
 from qdot.model.model import Model
+from qdot.spatial import IDENTITY
 
 
 class Wraps:

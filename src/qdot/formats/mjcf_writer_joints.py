@@ -8,12 +8,12 @@ from xml.etree.ElementTree import Element
 from qdot.algebra import Vec3
 from qdot.description import Severity
 from qdot.errors import ModelError
-from qdot.formats.chains import IDENTITY, Move
+from qdot.formats.chains import Move
 from qdot.formats.mjcf_writer_shapes import interval, soft
 from qdot.formats.written import FAR, Findings, Names, child, unless
 from qdot.joints import Continuous, Free, Joint, Prismatic, Revolute, Spherical
 from qdot.model.model import Model
-from qdot.spatial import Transform
+from qdot.spatial import IDENTITY, Transform
 
 _PASSIVE = {"armature": "armature", "damping": "damping", "friction": "frictionloss", "stiffness": "stiffness"}
 _KINDS: dict[type[Joint], str] = {

@@ -12,7 +12,7 @@ import numpy as np
 from qdot.algebra import Vec3
 from qdot.description import Contact, Material, Severity, ShapeRecord, Softness
 from qdot.errors import GeometryError
-from qdot.formats.chains import IDENTITY, compose, seen_from
+from qdot.formats.chains import compose, seen_from
 from qdot.formats.mesh_writer import RESOLUTION, Meshes, bare
 from qdot.formats.written import Findings, Names, child, number, unless
 from qdot.geometry import (
@@ -30,7 +30,7 @@ from qdot.geometry import (
 )
 from qdot.geometry.mesh import Polyhedron
 from qdot.geometry.polyhedron import moments
-from qdot.spatial import Transform
+from qdot.spatial import IDENTITY, Transform
 
 HIDDEN = 3
 """The first group that MuJoCo does not draw unless asked to."""

@@ -26,7 +26,7 @@ class Resolver:
         self._folder = None if folder is None else os.path.abspath(folder)
         self._packages = packages or {}
         self._find = find
-        self._places: dict[str, list[str]] = {}
+        self._places: dict[str, tuple[list[str], Iterator[str]]] = {}
         self._found: dict[str, str | None] = {}
 
     def path(self, address: str) -> str | None:
@@ -42,22 +42,36 @@ class Resolver:
     def _looked_for(self, address: str) -> str | None:
         scheme, separator, rest = address.partition("://")
         if not separator:
-            candidates = self._plain(address)
-        elif scheme in ("package", "model"):
+            return self._plain(address)
+        if scheme == "file":
+            return self._plain(unquote(rest))
+        if scheme in ("package", "model"):
             package, _, inner = rest.lstrip("/").partition("/")  # some write package:///
-            if package not in self._places:
-                self._places[package] = [*filter(os.path.isdir, dict.fromkeys(self._folders(package)))]
-            candidates = [os.path.join(place, inner) for place in self._places[package]]
-        elif scheme == "file":
-            candidates = self._plain(unquote(rest))
-        else:
-            candidates = []
-        return next(filter(os.path.isfile, candidates), None)
+            return self._packaged(package, inner)
+        return None
 
-    def _plain(self, path: str) -> list[str]:
-        if os.path.isabs(path):
-            return [path]
-        return [] if self._folder is None else [os.path.normpath(os.path.join(self._folder, path))]
+    def _plain(self, path: str) -> str | None:
+        if self._folder is not None and not os.path.isabs(path):
+            path = os.path.normpath(os.path.join(self._folder, path))
+        return path if os.path.isabs(path) and os.path.isfile(path) else None
+
+    def _packaged(self, package: str, inner: str) -> str | None:
+        for place in self._places_of(package):
+            path = os.path.join(place, inner)
+            if os.path.isfile(path):
+                return path
+        return None
+
+    def _places_of(self, package: str) -> Iterator[str]:
+        """The folders of a package that exist, looked for as far as somebody asks."""
+        if package not in self._places:
+            self._places[package] = [], self._folders(package)
+        known, more = self._places[package]
+        yield from known
+        for place in more:
+            if place not in known and os.path.isdir(place):
+                known.append(place)
+                yield place
 
     def _folders(self, package: str) -> Iterator[str]:
         """Where a package may be, the likeliest first."""

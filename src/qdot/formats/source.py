@@ -15,5 +15,5 @@ class Source:
     folder: Path | None
 
     def at(self, line: int | None) -> str:
-        """"robot.urdf:12", for the start of a message."""
+        """ "robot.urdf:12", for the start of a message."""
         return self.file if line is None else f"{self.file}:{line}"

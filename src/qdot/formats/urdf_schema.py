@@ -15,20 +15,20 @@ class Findings:
     """What a reader has to report while it reads; things of one kind become one item, with their number."""
 
     def __init__(self) -> None:
-        self._kinds: dict[tuple[str, str, str], tuple[Severity, list[Element]]] = {}
+        self._kinds: dict[tuple[str, str, str, int], tuple[Severity, list[Element]]] = {}
 
     def add(self, severity: Severity, subject: str, found: str, done: str, element: Element) -> None:
-        """An item about one element; the same words, which mean the same severity, add to its number."""
-        words = (subject, found, done)
-        kind = self._kinds.get(words)
+        """An item about one element; the same words about more elements add to its number."""
+        key = (subject, found, done, id(severity))  # id: files have hundreds, and an enum's own hash is slow
+        kind = self._kinds.get(key)
         if kind is None:
-            self._kinds[words] = severity, [element]
+            self._kinds[key] = severity, [element]
         else:
             kind[1].append(element)
 
     def report(self) -> Report:
         """All items, in the order in which they were found first."""
-        return Report(tuple(_item(*words, *kind) for words, kind in self._kinds.items()))
+        return Report(tuple(_item(*key[:3], *kind) for key, kind in self._kinds.items()))
 
 
 def _item(subject: str, found: str, done: str, severity: Severity, elements: list[Element]) -> Item:

@@ -74,7 +74,11 @@ class Shapes:
         return material
 
     def _shape(self, element: Element) -> Shape | None:
-        """The shape of a <visual> or <collision>; None, and a finding, for one that is nothing."""
+        """The shape of a <visual> or <collision>; None, and a finding, for one that is nothing.
+
+        What does not collide as the file says changes the motion; what is not seen does not.
+        """
+        severity = Severity.PHYSICS if element.tag == "collision" else Severity.IGNORED
         geometry = element.child("geometry")
         kind = geometry.children[0] if geometry is not None and geometry.children else None
         if geometry is not None and len(geometry.children) > 1:
@@ -82,31 +86,31 @@ class Shapes:
             self._findings.add(Severity.IGNORED, "<geometry>", "more shapes than one", done, geometry)
         try:
             if kind is not None and kind.tag == "mesh":
-                return self._mesh(kind)
+                return self._mesh(kind, severity)
             shape = None if kind is None else _primitive(kind)
         except GeometryError as error:
             found = f"a shape that is none: {error}"
-            self._findings.add(Severity.IGNORED, f"<{element.tag}>", found, "left out", element)
+            self._findings.add(severity, f"<{element.tag}>", found, "left out", element)
             return None
         if shape is None:
             found = "no <geometry> with a shape in it" if kind is None else f"a shape <{kind.tag}>"
             done = "left out: URDF has box, sphere, cylinder, capsule and mesh"
-            self._findings.add(Severity.IGNORED, f"<{element.tag}>", found, done, element)
+            self._findings.add(severity, f"<{element.tag}>", found, done, element)
         return shape
 
-    def _mesh(self, element: Element) -> MeshFile:
+    def _mesh(self, element: Element, severity: Severity) -> MeshFile:
         """A mesh in a file; one that is seen and collides is one object, so that it is read once."""
         address, scale = element.required("filename", "the mesh file"), element.attributes.get("scale", _UNSCALED)
         path = self._resolver.path(address)
         if path is None:
-            self._report_missing(address, element)
+            self._report_missing(address, element, severity)
         mesh = self._meshes.get((address, scale))
         if mesh is None:
             factors = UNSCALED if scale == _UNSCALED else element.numbers("scale", 3)
             mesh = self._meshes[address, scale] = MeshFile(path or address, factors)
         return mesh
 
-    def _report_missing(self, address: str, element: Element) -> None:
+    def _report_missing(self, address: str, element: Element, severity: Severity) -> None:
         scheme, separator, rest = address.partition("://")
         if scheme in ("package", "model") and separator:
             name = rest.lstrip("/").partition("/")[0]
@@ -116,7 +120,8 @@ class Shapes:
         else:
             where, remedy = "the file", "put them where it says, or give a function that finds them"
         done = f"kept by their addresses; to draw them or collide with them, {remedy}"
-        self._findings.add(Severity.IGNORED, f"meshes of {where}", "a mesh file is not there", done, element)
+        what = "a mesh file to collide with" if severity is Severity.PHYSICS else "a mesh file"
+        self._findings.add(severity, f"meshes of {where}", f"{what} is not there", done, element)
 
 
 def _primitive(element: Element) -> Shape | None:

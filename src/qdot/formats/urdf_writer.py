@@ -22,12 +22,12 @@ from qdot.description import (
     ShapeRecord,
 )
 from qdot.errors import ModelError
-from qdot.formats.chains import IDENTITY, Chain, Move, Piece, chain_of, own_frames, seen_from
+from qdot.formats.chains import Chain, Move, Piece, chain_of, own_frames, seen_from
 from qdot.formats.urdf_writer_shapes import Shapes, origin
 from qdot.formats.written import FAR, Findings, Names, Written, child, require_numbers, text_of
 from qdot.joints import Continuous, Fixed, Free, Joint, Limits, Planar, Prismatic, Revolute
 from qdot.model.model import Body, Model, require_model
-from qdot.spatial import Inertia, Transform
+from qdot.spatial import IDENTITY, Inertia, Transform
 
 ROOT_JOINT = "root_joint"
 """What a reader calls the joint that holds the root link."""

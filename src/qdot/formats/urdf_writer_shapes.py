@@ -7,11 +7,11 @@ from xml.etree.ElementTree import Element
 
 from qdot.algebra import Mat3
 from qdot.description import Contact, Material, Severity, ShapeRecord
-from qdot.formats.chains import IDENTITY, seen_from
+from qdot.formats.chains import seen_from
 from qdot.formats.mesh_writer import RESOLUTION, Meshes, bare
 from qdot.formats.written import Findings, Names, child, unless
 from qdot.geometry import Box, Capsule, ConvexHull, Cylinder, Mesh, MeshFile, Plane, Shape, Sphere
-from qdot.spatial import Transform
+from qdot.spatial import IDENTITY, Transform
 
 
 class Shapes:

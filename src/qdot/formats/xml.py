@@ -126,7 +126,7 @@ class Element:
             values = tuple(map(float, text.split()))
         except ValueError:
             values = ()
-        if len(values) != count or "_" in text or not all(map(isfinite, values)):  # Python reads 1_000 as a number
+        if len(values) != count or not all(map(isfinite, values)) or "_" in text:  # Python reads 1_000 as a number
             raise self.error(
                 f"<{self.tag}>: the attribute {attribute!r} needs {_amount(count)}, finite, with a point for decimals "
                 f"and space between them; it is {_shortened(text)}"

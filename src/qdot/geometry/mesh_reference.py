@@ -53,7 +53,8 @@ class MeshFile(Solid):
         return self.mesh().surface(resolution)
 
     def _settle(self) -> None:
-        object.__setattr__(self, "path", os.fspath(self.path))
+        if not isinstance(self.path, str):
+            object.__setattr__(self, "path", os.fspath(self.path))
         if self.scale is UNSCALED:
             return
         try:

@@ -209,19 +209,15 @@ def limits_of(value: LimitsLike, joint: str, limited: int, nv: int) -> Limits:
 
 def _is_in_full(limits: Limits, limited: int, nv: int) -> bool:
     """Whether all bounds are there, as floats, and in order, so that nothing is left to do: files give them so."""
-    if not (len(limits.lower) == len(limits.upper) == limited and len(limits.velocity) == len(limits.effort) == nv):
+    lower, upper, velocity, effort = limits.lower, limits.upper, limits.velocity, limits.effort
+    if not (type(lower) is type(upper) is type(velocity) is type(effort) is tuple):
         return False
-    rows = (limits.lower, limits.upper, limits.velocity, limits.effort)
-    for row in rows:
-        if type(row) is not tuple:
+    if not (len(lower) == len(upper) == limited and len(velocity) == len(effort) == nv):
+        return False
+    for low, high in zip(lower, upper, strict=True):
+        if not (type(low) is type(high) is float and low <= high):
             return False
-        for x in row:
-            if type(x) is not float:
-                return False
-    for low, high in zip(limits.lower, limits.upper, strict=True):
-        if not low <= high:
-            return False
-    return all(x >= 0 for x in limits.velocity + limits.effort)
+    return all(type(x) is float and x >= 0 for x in velocity + effort)
 
 
 def _filled(row: Any, joint: str, size: int, default: float) -> tuple[float, ...]:
