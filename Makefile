@@ -34,6 +34,7 @@ bench: $(VENV)/.bench ## qdot beside Pinocchio in C++ (the first run builds it: 
 	@$(BIN)/python benchmarks/calls.py
 	@$(BIN)/python benchmarks/bodies.py
 	@$(BIN)/python benchmarks/loading.py
+	@$(BIN)/python benchmarks/christoffel.py
 
 lint: $(VENV)/.test ## the checks that run no code: ruff, mypy, import-linter
 	@echo '== ruff check' && $(BIN)/ruff check .

@@ -26,6 +26,7 @@ PUBLIC_PACKAGES = [
     "qdot.convert",
     "qdot.description",
     "qdot.errors",
+    "qdot.formulations",
     "qdot.geometry",
     "qdot.joints",
     "qdot.model",

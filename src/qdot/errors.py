@@ -11,6 +11,8 @@ from difflib import get_close_matches
 
 __all__ = [
     "CompileError",
+    "ConvergenceError",
+    "DerivationError",
     "GeometryError",
     "InertiaError",
     "JointError",
@@ -54,6 +56,14 @@ class ValueShapeError(QdotError, ValueError):
 
 class CompileError(QdotError, ValueError):
     """A function that cannot be compiled, or a target that is unknown."""
+
+
+class ConvergenceError(QdotError, ArithmeticError):
+    """An iteration that did not find what was asked for; the message says how far it came."""
+
+
+class DerivationError(QdotError, ArithmeticError):
+    """A derived equation that does not agree with the engine's numbers, or that cannot be written down."""
 
 
 class PictureError(QdotError, RuntimeError):

@@ -151,7 +151,43 @@ FLUID = """<mujoco model="fluid">
   </worldbody>
 </mujoco>"""
 
+STRINGS = """<mujoco model="strings">
+  <worldbody>
+    <geom name="ball" type="sphere" size="0.1"/>
+    <geom name="rod" type="cylinder" size="0.08 0.3" euler="20 30 0"/>
+    <body name="a" pos="0.3 0 0"><freejoint/><geom size="0.01"/><site name="start"/></body>
+    <body name="b" pos="-0.2 0.2 0.1"><freejoint/><geom size="0.01"/><site name="end"/></body>
+    <body name="c" pos="0 0.1 0.1"><freejoint/><geom size="0.01"/><site name="side"/></body>
+  </worldbody>
+  <tendon>
+    <spatial name="free" range="0.2 0.6" limited="true">
+      <site site="start"/><geom geom="ball"/><site site="end"/>
+    </spatial>
+    <spatial name="on_side"><site site="start"/><geom geom="ball" sidesite="side"/><site site="end"/></spatial>
+    <spatial name="round_rod"><site site="start"/><geom geom="rod"/><site site="end"/></spatial>
+    <spatial name="on_side_of_rod" range="0.1 0.5" limited="true" margin="0.1">
+      <site site="start"/><geom geom="rod" sidesite="side"/><site site="end"/>
+    </spatial>
+  </tendon>
+</mujoco>"""
+
+SWITCHED_OFF = f"""<mujoco model="switched off">
+  <option><flag actuation="disable" frictionloss="disable" equality="disable"/></option>{ARM}
+  <equality><joint joint1="shoulder" joint2="elbow"/></equality>
+  <actuator><motor joint="shoulder" gear="50"/><general joint="elbow" dyntype="filter" dynprm="0.1"/></actuator>
+</mujoco>"""
+
+INSTANT = f"""<mujoco model="instant">{ARM}
+  <actuator>
+    <general joint="elbow" dyntype="filter" dynprm="0"/>
+    <general joint="shoulder" dyntype="filterexact" dynprm="0" actearly="true"/>
+  </actuator>
+</mujoco>"""
+
 MODELS = {
+    "strings": STRINGS,
+    "switched off": SWITCHED_OFF,
+    "instant": INSTANT,
     "tendons": TENDONS,
     "actuators": ACTUATORS,
     "constraints": CONSTRAINTS,

@@ -11,6 +11,8 @@ import numpy as np
 import qdot
 
 STATES = 10
+ROUNDING = 1e-13
+"""Differences [SI] that are no more than rounding of sums of terms of order one."""
 
 
 class Term(NamedTuple):
@@ -21,11 +23,11 @@ class Term(NamedTuple):
     theirs: np.ndarray
 
     def error(self) -> float:
-        """The largest difference, relative to the largest entry of the term or to 1 where all are smaller."""
+        """The largest difference, relative to the largest entry of the term; rounding counts as none."""
         if self.ours.shape != self.theirs.shape:
             return np.inf
-        scale = max(1.0, np.abs(self.theirs).max(initial=0.0))
-        return float(np.abs(self.ours - self.theirs).max(initial=0.0) / scale)
+        apart = float(np.abs(self.ours - self.theirs).max(initial=0.0))
+        return apart / float(np.abs(self.theirs).max(initial=0.0) or 1.0) if apart > ROUNDING else 0.0
 
 
 class Peer:
@@ -110,7 +112,8 @@ def force_terms(p: Peer) -> Iterator[Term]:
     drive = p.control, p.activation
     yield Term("actuator lengths", qdot.actuator_lengths(p.model, p.q), p.rows("actuator_length"))
     moments = p.columns(qdot.actuator_moments(p.model, p.q))
-    yield Term("actuator rates", np.einsum("bij,bj->bi", moments, p.qvel), p.rows("actuator_velocity"))
+    if "actuation" not in p.model.description.options.disabled:  # MuJoCo does not compute them then
+        yield Term("actuator rates", np.einsum("bij,bj->bi", moments, p.qvel), p.rows("actuator_velocity"))
     yield Term("actuator forces", qdot.actuator_forces(p.model, p.q, p.v, *drive), p.rows("actuator_force"))
     yield Term("qfrc_actuator", p.forces(qdot.actuation(p.model, p.q, p.v, *drive)), p.rows("qfrc_actuator"))
     if p.peer.na:
@@ -151,6 +154,14 @@ def limit_terms(p: Peer) -> Iterator[Term]:
         of_joints = data.efc_type == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT
         theirs += data.efc_pos[of_joints].tolist()
     yield Term("limits", np.array(ours), np.array(theirs))
+    ours, theirs = [], []
+    for lengths, data in zip(qdot.tendon_lengths(p.model, p.q), p.data, strict=True):
+        for tendon, x in zip(p.model.tendons, lengths, strict=True):
+            if tendon.range is not None:
+                ours += [d for d in (x - tendon.range[0], tendon.range[1] - x) if d < tendon.margin]
+        of_tendons = data.efc_type == mujoco.mjtConstraint.mjCNSTR_LIMIT_TENDON
+        theirs += data.efc_pos[of_tendons].tolist()
+    yield Term("limits of tendons", np.array(ours), np.array(theirs))
 
 
 def frame_terms(p: Peer) -> Iterator[Term]:

@@ -16,6 +16,7 @@ from qdot.description import (
     Affine,
     ConnectRecord,
     CouplingRecord,
+    LoopRecord,
     OnFrame,
     OnJoint,
     OnTendon,
@@ -25,7 +26,7 @@ from qdot.description import (
 )
 from qdot.errors import QdotError
 from qdot.geometry import Box
-from qdot.joints import Fixed, Joint, Revolute
+from qdot.joints import Fixed, Joint, Revolute, Spherical
 from qdot.model.library import random_tree
 from qdot.spatial import Inertia
 
@@ -70,6 +71,7 @@ def mixed() -> qdot.Model:
                 ActuatorRecord("muscle", OnTendon("rope"), dynamics=Activation("filter", 0.1), force_range=(-4.0, 4.0)),
                 ActuatorRecord("thruster", OnFrame("site2", (0, 0, 1.0, 0, 0.1, 0))),
             ),
+            loops=(LoopRecord("loop", Spherical(), "site1", "site3"),),
             constraints=(
                 CouplingRecord("gear", one, other, (0.1, 2.0)),
                 ConnectRecord("pin", "site1", Vec3(0.1, 0, 0), "world", Vec3(0, 0, 1.0)),
@@ -99,6 +101,11 @@ def stacked(matrices: tuple[np.ndarray, ...]) -> np.ndarray:
     return np.stack(matrices, axis=-3)
 
 
+def a_field(model: qdot.Model) -> Callable[[Any], list[Any]]:
+    """A vector field: it turns with the first coordinate."""
+    return lambda q: [k + sum(q[:1], start=0.5) for k in range(model.nv)]
+
+
 Call = Callable[[qdot.Model, Any, Any, Any], Any]
 
 
@@ -123,9 +130,18 @@ CALLS: dict[str, Call] = {
     "christoffel_symbols": lambda m, q, v, a: qdot.christoffel_symbols(m, q),
     "com_jacobian": lambda m, q, v, a: qdot.com_jacobian(m, q),
     "configuration_rate": lambda m, q, v, a: qdot.configuration_rate(m, q, v),
+    "connection_coefficients": lambda m, q, v, a: qdot.connection_coefficients(m, q),
+    "constrained_forward_dynamics": lambda m, q, v, a: dict(
+        zip(("a", "lambda"), qdot.constrained_forward_dynamics(m, q, v, a), strict=True)
+    ),
+    "constraint_jacobian": lambda m, q, v, a: qdot.constraint_jacobian(m, q),
     "constraint_residuals": lambda m, q, v, a: qdot.constraint_residuals(m, q),
     "coriolis_matrix": lambda m, q, v, a: qdot.coriolis_matrix(m, q, v),
+    "covariant_acceleration": lambda m, q, v, a: qdot.covariant_acceleration(m, q, v, a),
+    "covariant_derivative": lambda m, q, v, a: qdot.covariant_derivative(m, q, v, a_field(m)),
     "difference": lambda m, q, v, a: qdot.difference(m, q, q),
+    "directional_derivative": lambda m, q, v, a: qdot.directional_derivative(m, q, v, a_field(m)),
+    "dual_product": lambda m, q, v, a: qdot.dual_product(m, q, v, a),
     "energy": lambda m, q, v, a: qdot.energy(m, q, v),
     "forward_dynamics": lambda m, q, v, a: qdot.forward_dynamics(m, q, v, a),
     "forward_dynamics_derivatives": lambda m, q, v, a: stacked(qdot.forward_dynamics_derivatives(m, q, v, a)),
@@ -134,7 +150,11 @@ CALLS: dict[str, Call] = {
     ),
     "frame_pose": lambda m, q, v, a: qdot.frame_pose(m, q, last_frame(m)),
     "frame_velocity_derivatives": lambda m, q, v, a: stacked(qdot.frame_velocity_derivatives(m, q, v, last_frame(m))),
+    "generalized_momentum": lambda m, q, v, a: qdot.generalized_momentum(m, q, v),
     "gravity_forces": lambda m, q, v, a: qdot.gravity_forces(m, q),
+    "hamilton_equations": lambda m, q, v, a: np.stack(qdot.hamilton_equations(m, q, v, a), axis=-2),
+    "hamiltonian": lambda m, q, v, a: qdot.hamiltonian(m, q, v),
+    "inner_product": lambda m, q, v, a: qdot.inner_product(m, q, v, v),
     "inverse_dynamics": lambda m, q, v, a: qdot.inverse_dynamics(m, q, v, a),
     "inverse_dynamics_derivatives": lambda m, q, v, a: stacked(qdot.inverse_dynamics_derivatives(m, q, v, a)),
     "inverse_mass_matrix": lambda m, q, v, a: qdot.inverse_mass_matrix(m, q),
@@ -142,24 +162,30 @@ CALLS: dict[str, Call] = {
     "joint_wrenches": lambda m, q, v, a: qdot.joint_wrenches(m, q, v, a),
     "kinetic_energy": lambda m, q, v, a: qdot.kinetic_energy(m, q, v),
     "link_jacobians": lambda m, q, v, a: qdot.link_jacobians(m, q),
+    "loop_residuals": lambda m, q, v, a: qdot.loop_residuals(m, q),
     "mass_matrix": lambda m, q, v, a: qdot.mass_matrix(m, q),
     "momentum": lambda m, q, v, a: qdot.momentum(m, q, v),
     "normalized": lambda m, q, v, a: qdot.normalized(m, q),
+    "parallel_rate": lambda m, q, v, a: qdot.parallel_rate(m, q, v, v),
     "passive_forces": lambda m, q, v, a: qdot.passive_forces(m, q, v),
     "passive_terms": lambda m, q, v, a: qdot.passive_terms(m, q, v),
     "point_jacobian": lambda m, q, v, a: qdot.point_jacobian(m, q, last_frame(m), (0.1, 0.2, 0.3)),
     "potential_energy": lambda m, q, v, a: qdot.potential_energy(m, q),
     "regressor": lambda m, q, v, a: qdot.regressor(m, q, v, a),
     "retract": lambda m, q, v, a: qdot.retract(m, q, v),
+    "riemann_tensor": lambda m, q, v, a: qdot.riemann_tensor(m, q),
     "tendon_jacobian": lambda m, q, v, a: qdot.tendon_jacobian(m, q),
     "tendon_lengths": lambda m, q, v, a: qdot.tendon_lengths(m, q),
     "velocity_forces": lambda m, q, v, a: qdot.velocity_forces(m, q, v),
+    "velocity_of_momentum": lambda m, q, v, a: qdot.velocity_of_momentum(m, q, v),
 }
 """Every public function of a configuration, called with (model, q, v, a)."""
 
 
 def numbers(result: Any) -> np.ndarray:
     """All numbers of a result, whatever it is made of, the batch first where there is one."""
+    if isinstance(result, tuple) and len({np.shape(x) for x in result}) > 1:
+        result = dict(enumerate(result))
     if isinstance(result, dict):
         parts = [numbers(x) for x in result.values()]
         return np.concatenate(parts, axis=-1) if parts else np.zeros(0)

@@ -135,6 +135,9 @@ class Mat3:
     def __mul__(self, s: Scalar) -> Mat3:
         return Mat3(self.r0 * s, self.r1 * s, self.r2 * s)
 
+    def __truediv__(self, s: Scalar) -> Mat3:
+        return Mat3(self.r0 / s, self.r1 / s, self.r2 / s)
+
     def __rmul__(self, s: Scalar) -> Mat3:
         return self * s
 

@@ -17,9 +17,12 @@ from qdot.algorithms.configuration import retract, unit_velocity
 from qdot.algorithms.kinematics import frame_pose, world_poses
 from qdot.algorithms.passive import driven, gravity_compensation
 from qdot.algorithms.tendons import Tendon, tendons
-from qdot.description import ActuatorRecord, Affine, OnContacts, OnFrame, OnJoint, OnSliderCrank, OnTendon
+from qdot.description import Activation, ActuatorRecord, Affine, OnContacts, OnFrame, OnJoint, OnSliderCrank, OnTendon
 from qdot.model.model import Model
 from qdot.spatial import Force, Transform
+
+SHORTEST = 1e-15
+"""The least time constant of a filter [s]."""
 
 
 class Transmitted(NamedTuple):
@@ -58,9 +61,11 @@ def actuator_forces(model: Model, q: Scalars, v: Scalars, control: Scalars, acti
 def actuation(model: Model, q: Scalars, v: Scalars, control: Scalars, activation: Scalars = ()) -> list[Scalar]:
     """τ = Σ (∂l/∂q)ᵀ f, (nv,): the joint forces of all actuators, and of drives that hold up weight, within the drive
     range of each joint. Adhesion acts through contacts and is not in it."""
+    tau: list[Scalar] = [0] * model.nv
+    if not _enabled(model):
+        return tau
     sent = transmissions(model, q)
     forces = _forces(model, sent, v, control, activation)
-    tau: list[Scalar] = [0] * model.nv
     for t, f in zip(sent, forces, strict=True):
         tau = [x if _is_zero(m) else x + m * f for x, m in zip(tau, t.moment, strict=True)]
     held_by_drives = driven(model)
@@ -79,8 +84,21 @@ def activation_rates(model: Model, control: Scalars, activation: Scalars) -> lis
     for actuator, u in zip(model.actuators, _controls(model, control), strict=True):
         if actuator.dynamics is not None:
             w = activation[len(rates)]
-            rates.append(u if actuator.dynamics.kind == "integrator" else (u - w) / actuator.dynamics.time)
+            rates.append(_rate(actuator.dynamics, u, w) if _enabled(model) else 0)
     return rates
+
+
+def _rate(dynamics: Activation, u: Scalar, w: Scalar) -> Scalar:
+    return u if dynamics.kind == "integrator" else (u - w) / _time_constant(dynamics)
+
+
+def _time_constant(dynamics: Activation) -> Scalar:
+    """Not zero: a filter without delay takes one step."""
+    return maximum(dynamics.time, SHORTEST) if is_number(dynamics.time) else dynamics.time
+
+
+def _enabled(model: Model) -> bool:
+    return "actuation" not in model.description.options.disabled
 
 
 def transmissions(model: Model, q: Scalars) -> list[Transmitted]:
@@ -94,6 +112,8 @@ def transmissions(model: Model, q: Scalars) -> list[Transmitted]:
 def _forces(
     model: Model, sent: Sequence[Transmitted], v: Scalars, control: Scalars, activation: Scalars
 ) -> list[Scalar]:
+    if not _enabled(model):
+        return [0] * model.nu
     signals = _signals(model, _controls(model, control), activation)
     forces = []
     for actuator, t, u in zip(model.actuators, sent, signals, strict=True):
@@ -156,9 +176,9 @@ def _signals(model: Model, controls: Sequence[Scalar], activation: Scalars) -> l
         if dynamics.early:
             h = model.description.options.timestep
             if dynamics.kind == "filterexact":
-                w = w + (u - w) * (1 - exp(-h / dynamics.time))
+                w = w + (u - w) * (1 - exp(-h / _time_constant(dynamics)))
             else:
-                w = w + h * (u if dynamics.kind == "integrator" else (u - w) / dynamics.time)
+                w = w + h * _rate(dynamics, u, w)
             w = _clipped(w, dynamics.range)
         signals.append(w)
     return signals

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from qdot.algebra import Mat3, Scalars, Vec3
 from qdot.algebra.linalg import Matrix
-from qdot.algorithms.kinematics import local_poses
+from qdot.algorithms.frames import Choice, body_frames
 from qdot.model.model import Model
 from qdot.spatial import Basis, Force, Inertia, Motion, Transform
 
@@ -28,7 +28,7 @@ class CoriolisFactor:
     @staticmethod
     def of(I: Inertia, v: Motion) -> CoriolisFactor:
         P = I @ v
-        A = (I.rate(v).rotational.full() - P.ang.skew()) * 0.5
+        A = (I.rate(v).rotational.full() - P.ang.skew()) / 2
         return CoriolisFactor(A, P.lin)
 
     @staticmethod
@@ -52,19 +52,18 @@ class CoriolisFactor:
         return self.outward(X.inv().transform())
 
 
-def coriolis_matrix(model: Model, q: Scalars, v: Scalars) -> Matrix:
+def coriolis_matrix(model: Model, q: Scalars, v: Scalars, *, frames: Choice = body_frames) -> Matrix:
     """C(q, v), nv × nv: C v = c(q, v), and Ṁ = C + Cᵀ."""
-    X, V = local_poses(model, q), [Motion.zero()]
-    S, dS = [Basis.motions()], [Basis.motions()]
+    at = frames(model, q)
+    X, S, V, dS = at.X, at.S, [Motion.zero()], [Basis.motions()]
     Ic, Bc = [Inertia.zero()], [CoriolisFactor.zero()]
     for body in model.bodies:  # root to leaves
         i, qi, vi = body.index, q[body.qs], v[body.dofs]
-        S.append(body.joint.subspace(qi))
         V.append(X[i].inv() @ V[body.parent] + S[i] @ vi)
-        apparent = body.joint.subspace_rate(qi, vi)
+        apparent = at.placed(i, body.joint.subspace_rate(qi, vi))
         dS.append(Basis.motions(*(V[i].cross(s) + r for s, r in zip(S[i], apparent, strict=True))))
-        Ic.append(body.inertia)
-        Bc.append(CoriolisFactor.of(body.inertia, V[i]))
+        Ic.append(at.placed(i, body.inertia))
+        Bc.append(CoriolisFactor.of(Ic[i], V[i]))
     C: Matrix = [[0] * model.nv for _ in range(model.nv)]
     for body in reversed(model.bodies):  # leaves to root
         i, p = body.index, body.parent

@@ -25,9 +25,8 @@ def mass_matrix(model: Model, q: Scalars) -> Matrix:
     M: Matrix = [[0] * n for _ in range(n)]
     for body, (J_v, J_w) in zip(model.bodies, link_jacobians(model, q), strict=True):
         m = body.inertia.mass
-        if is_number(m) and m == 0:
-            continue
-        I_C = body.inertia.at_com.congruence(X[body.index].rotation)
+        massless = is_number(m) and m == 0  # then J_v is of the origin, and a table may still give a moment there
+        I_C = (body.inertia.rotational if massless else body.inertia.at_com).congruence(X[body.index].rotation)
         v_columns = [Vec3(*c) for c in zip(*J_v, strict=True)]
         w_columns = [Vec3(*c) for c in zip(*J_w, strict=True)]
         h_columns = [I_C @ w for w in w_columns]

@@ -26,12 +26,13 @@ def passive_terms(model: Model, q: Scalars, v: Scalars) -> dict[str, list[Scalar
     "compensation" of weight, and "fluid"; springs, dampers and friction of joints and of tendons."""
     ropes = tendons(model, q, world_poses(model, q)) if model.tendons else []
     springs, dampers, friction = _of_joints(model, q, v)
+    rubs = has_friction(model)
     for record, tendon in zip(model.tendons, ropes, strict=True):
         rate = tendon.rate(v)
         for total, force in (
             (springs, -_spring_pull(record, tendon)),
             (dampers, -(record.damping * rate)),
-            (friction, 0 if _is_zero(record.friction) else -(record.friction * sign(rate))),
+            (friction, -(record.friction * sign(rate)) if rubs and not _is_zero(record.friction) else 0),
         ):
             if not _is_zero(force):
                 total[:] = [t + g * force for t, g in zip(total, tendon.gradient, strict=True)]
@@ -90,9 +91,15 @@ def _of_joints(model: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list
     for body in model.bodies:
         springs[body.dofs] = _spring_force(body, q[body.qs])
         dampers[body.dofs] = [-(d * x) for d, x in zip(body.passive.damping, v[body.dofs], strict=True)]
-        dry = zip(body.passive.friction, v[body.dofs], strict=True)
-        friction[body.dofs] = [0 if _is_zero(f) else -(f * sign(x)) for f, x in dry]
+        if has_friction(model):
+            dry = zip(body.passive.friction, v[body.dofs], strict=True)
+            friction[body.dofs] = [0 if _is_zero(f) else -(f * sign(x)) for f, x in dry]
     return springs, dampers, friction
+
+
+def has_friction(model: Model) -> bool:
+    """Whether the model's options leave dry friction switched on."""
+    return not model.description.options.disabled & {"constraint", "frictionloss"}
 
 
 def _fluid_forces(model: Model, q: Scalars, v: Scalars) -> list[Scalar]:

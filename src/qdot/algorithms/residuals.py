@@ -16,9 +16,15 @@ from qdot.spatial import Transform
 def constraint_residuals(model: Model, q: Scalars) -> dict[str, list[Scalar]]:
     """φ of every active constraint, by name: three rows for a point [m], six for a weld [m], one for a coupling."""
     X = world_poses(model, q)
-    active = [record for record in model.constraints if record.active]
+    active = active_constraints(model)
     lengths = tendon_lengths(model, q) if any(isinstance(r, CouplingRecord) and r.tendons for r in active) else []
     return {record.name: _residual(model, q, X, lengths, record) for record in active}
+
+
+def active_constraints(model: Model) -> list[ConstraintRecord]:
+    """Those that are switched on, by themselves and by the model's options."""
+    off = model.description.options.disabled & {"constraint", "equality"}
+    return [] if off else [record for record in model.constraints if record.active]
 
 
 def _residual(

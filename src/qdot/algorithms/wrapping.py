@@ -2,9 +2,10 @@
 
 In the plane of the circle (radius r, centre 0) the string runs from point a to point b. The tangent points of a are
     t = (r² a ± r √(a² - r²) a⊥) / a²,
-and one of the two ways round is taken: the shorter one, or the one on the side of a given point. If that point lies
+and one of the two ways round is taken: the shorter one, or with a point given to its side, the one that leaves the
+circle on the other side of the string. If that point lies
 within the circle, the string runs inside, and touches at one point m, where it is reflected: both angles of incidence
-are equal. The choices are those of MuJoCo, so that models made for it keep their meaning.
+are equal. The choices are those of MuJoCo 4, so that models made for it keep their meaning.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from qdot.algebra import Scalar, Vec3, absolute, acos, asin, cos, is_number, max
 from qdot.spatial import Transform
 
 TINY = 1e-15
+FAR = 1e4
 TURNS = 20
 """Newton steps for the point of reflection; it converges quadratically from one side."""
 
@@ -107,18 +109,20 @@ def _round_circle(d0: Flat, d1: Flat, side: Flat | None, r: Scalar) -> tuple[Sca
     outside = (dd0 >= rr) & (dd1 >= rr) & (dd > TINY)
     nearest = d0.plus(along, minimum(maximum(-along.dot(d0) / where(dd > TINY, dd, 1.0), 0.0), 1.0))
     in_the_way = nearest.dot(nearest) <= rr
-    if side is not None:
-        in_the_way = in_the_way | (side.dot(nearest) < 0)
-    # Both ways round: where they touch, how good they are, how long they are.
     ways = [_tangents(d0, d1, r, turn) for turn in (1, -1)]
-    good = []
-    for t0, t1 in ways:
-        middle, apart = t0.plus(t1), t0.plus(t1, -1)
-        goodness = -apart.dot(apart) if side is None else middle.unit().dot(side)
-        good.append(where(_cross(d0, t0, d1, t1), -10000.0, goodness))
-    first = good[0] > good[1]
+    crossed = [_cross(d0, t0, d1, t1) for t0, t1 in ways]
+    if side is None:  # the shorter way round
+        apart = [t0.plus(t1, -1) for t0, t1 in ways]
+        good = [where(bad, -FAR, -gap.dot(gap)) for bad, gap in zip(crossed, apart, strict=True)]
+        first = good[0] > good[1]
+    else:  # the longer one where the far side of the centre lies between the two points
+        away, turn = side.times(-1), d0.cross(d1)
+        beyond = (d0.cross(away) * turn >= 0) & (away.cross(d1) * turn >= 0)
+        in_the_way = in_the_way | beyond
+        longer = where(beyond, 1.0, 0.0)
+        first = where(turn > 0, longer, 1 - longer) > 0
     t0, t1 = (Flat(*(where(first, u, v) for u, v in zip(ways[0][k], ways[1][k], strict=True))) for k in (0, 1))
-    crossing = where(first, good[0], good[1]) <= -10000.0
+    crossing = where(first, *(where(bad, 1.0, 0.0) for bad in crossed)) > 0
     angle = acos(minimum(maximum(t0.unit().dot(t1.unit()), -1.0), 1.0))
     turn = t1.cross(t0) * where(first, 1.0, -1.0)
     arc = r * where(turn < 0, 2 * pi - angle, angle)

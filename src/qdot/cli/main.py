@@ -24,6 +24,8 @@ from qdot.errors import QdotError
 COMMANDS = {
     "show": "what a model file holds, and what was not taken over from it",
     "convert": "write a model in another format, and tell what that format cannot express",
+    "verify": "compute the motion by every formulation, and tell whether and where they disagree",
+    "derive": "the equations of motion of a model in symbols, and what each term means",
     "doctor": "load every model file below a folder, and tell which cannot be loaded and why",
 }
 """Each by the name of its module."""

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from qdot.algebra import Scalar, is_number, plain, scalar_problem
-from qdot.description import WORLD, BodyRecord, Description, FrameRecord, KeyframeRecord, OnContacts
+from qdot.description import (
+    WORLD,
+    BodyRecord,
+    Description,
+    Fluid,
+    FrameRecord,
+    Item,
+    KeyframeRecord,
+    OnContacts,
+    Report,
+    Severity,
+)
 from qdot.errors import InertiaError, ModelError
 from qdot.model.assemble import assemble
 from qdot.model.locking import locked
@@ -87,6 +98,17 @@ def weld(model: Model, body: str) -> Model:
         for a in old.actuators
         if isinstance(a.transmission, OnContacts)
     }
+    on_bodies = ("body", "xbody")
+    lost = [
+        s.name
+        for s in old.sensors
+        if (s.object_kind in on_bodies and s.object_name == body)
+        or (s.reference_kind in on_bodies and s.reference_name == body)
+    ]
+    items = tuple(
+        Item(Severity.NOTE, f"sensor {name!r}", f"body {body!r} is welded to {record.parent!r}", "removed with it")
+        for name in lost
+    )
     return assemble(
         replace(
             old,
@@ -95,6 +117,8 @@ def weld(model: Model, body: str) -> Model:
             world_shapes=old.world_shapes + (shapes if record.parent == WORLD else ()),
             exclusions=tuple(e for e in exclusions if e.body1 != e.body2),
             actuators=tuple(adhesive.get(a.name, a) for a in old.actuators),
+            sensors=tuple(s for s in old.sensors if s.name not in lost),
+            report=old.report + Report(items),
         )
     )
 
@@ -126,10 +150,19 @@ def attach(model: Model, other: Model, *, to: str = WORLD, at: Any = None, prefi
             merged,
             allow_unphysical=old.allow_unphysical or new.allow_unphysical,
             keyframes=_joint_keyframes(model, other, new.keyframes),
-            report=old.report + new.report,
+            report=old.report + new.report + _without_drag(old, new),
             **joined,
         )
     )
+
+
+def _without_drag(host: Description, added: Description) -> Report:
+    """What to say of bodies that come into a fluid without anything for it to meet."""
+    dry = [b.name for b in added.bodies if b.inertia.mass != 0 and not b.drag]
+    if host.fluid == Fluid() or not dry:
+        return Report()
+    found = f"{len(dry)} bodies, {dry[0]!r} the first, come into a fluid without drag boxes"
+    return Report((Item(Severity.PHYSICS, "fluid", found, "it does not act on them; give them BodyRecord.drag"),))
 
 
 def _joint_keyframes(model: Model, other: Model, added: tuple[KeyframeRecord, ...]) -> tuple[KeyframeRecord, ...]:

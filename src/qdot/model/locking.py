@@ -14,6 +14,7 @@ from qdot.description import (
     OnJoint,
     OnTendon,
     Report,
+    SensorRecord,
     Severity,
     TendonRecord,
     Weighted,
@@ -45,6 +46,9 @@ def locked(model: Model, body: Body, q: Sequence[Scalar]) -> Description:
     constraints = (_coupled(c, joint, q, gone, model.name) for c in old.constraints)
     lost = [f"tendon {name!r}" for name in sorted(gone)]
     lost += [f"actuator {a.name!r}" for a in old.actuators if a not in actuators]
+    driven = {a.name for a in actuators}
+    blind = {s.name for s in old.sensors if _is_blind(s, joint, gone, driven)}
+    lost += [f"sensor {name!r}" for name in sorted(blind)]
     items = tuple(Item(Severity.NOTE, what, f"joint {joint!r} is locked", "removed with it") for what in lost)
     shortened = replace(
         old,
@@ -52,6 +56,7 @@ def locked(model: Model, body: Body, q: Sequence[Scalar]) -> Description:
         tendons=tuple(t for t in tendons if t.path),
         actuators=actuators,
         constraints=tuple(c for c in constraints if c is not None),
+        sensors=tuple(s for s in old.sensors if s.name not in blind),
         report=old.report + Report(items),
     )
     return _with_shorter_keyframes(shortened, model, body)
@@ -70,6 +75,13 @@ def _drives(actuator: ActuatorRecord, joint: str, tendons: set[str]) -> bool:
     return (isinstance(drive, OnJoint) and drive.joint == joint) or (
         isinstance(drive, OnTendon) and drive.tendon in tendons
     )
+
+
+def _is_blind(sensor: SensorRecord, joint: str, tendons: set[str], driven: set[str]) -> bool:
+    """Whether what a sensor is on has gone, or cannot move any more."""
+    name = sensor.object_name
+    gone = {"joint": name == joint, "tendon": name in tendons, "actuator": name not in driven}
+    return gone.get(sensor.object_kind, False)
 
 
 def _coupled(

@@ -60,6 +60,18 @@ class References:
         groups = (self.description.world_shapes, *(b.shapes for b in self.description.bodies))
         return {s.name for shapes in groups for s in shapes}
 
+    @cached_property
+    def sensed(self) -> dict[str, Iterable[str]]:
+        """By the kind of thing that a sensor may be on: the names there are."""
+        return {
+            "body": self.bodies,
+            "xbody": self.bodies,
+            "joint": self.joints,
+            "site": self.frames,
+            "tendon": self.tendons,
+            "actuator": {a.name for a in self.description.actuators},
+        }
+
     def check(self) -> None:
         """Raise where some record refers to nothing, or holds what cannot be."""
         description = self.description
@@ -71,6 +83,13 @@ class References:
             self._tendon(tendon, f"{self.where}: tendon {tendon.name!r}")
         for actuator in description.actuators:
             self._actuator(actuator, f"{self.where}: actuator {actuator.name!r}")
+        for sensor in description.sensors:
+            for kind, name in (
+                (sensor.object_kind, sensor.object_name),
+                (sensor.reference_kind, sensor.reference_name),
+            ):
+                if kind in self.sensed:
+                    self._known(kind, name, self.sensed[kind], f"{self.where}: sensor {sensor.name!r}")
         for pair in description.pairs:
             for shape in (pair.shape1, pair.shape2):
                 self._known("shape", shape, self.shapes, f"{self.where}: contact pair {pair.name!r}")

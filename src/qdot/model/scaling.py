@@ -39,6 +39,7 @@ def scaled(model: Model, s: Scalar) -> Description:
         constraints=tuple(_constraint(c, s, joints) for c in old.constraints),
         tendons=tuple(_tendon(t, s, joints) for t in old.tendons),
         actuators=tuple(_actuator(a, s) for a in old.actuators),
+        pairs=tuple(replace(p, margin=p.margin * s, gap=p.gap * s) for p in old.pairs),
         keyframes=tuple(_keyframe(k, s, model.bodies) for k in old.keyframes),
     )
 
@@ -53,6 +54,8 @@ def _body(b: BodyRecord, s: Scalar) -> BodyRecord:
         inertia=Inertia(I.mass * s**3, I.moment * s**4, I.rotational * s**5),
         shapes=tuple(_shape(x, s) for x in b.shapes),
         home=tuple(b.joint.stretched(b.home, s)) if b.home else (),
+        passive=replace(b.passive, rest=tuple(b.joint.stretched(b.passive.rest, s)) if b.passive.rest else ()),
+        softness=replace(b.softness, margin=b.softness.margin * (_unit(b.joint, s) if b.joint.nv == 1 else 1)),
         drag=tuple(DragBox(_pose(d.placement, s), d.x * s, d.y * s, d.z * s) for d in b.drag),
     )
 
@@ -80,6 +83,8 @@ def _tendon(t: TendonRecord, s: Scalar, joints: Mapping[str, Joint]) -> TendonRe
         rest=(t.rest[0] * s, t.rest[1] * s),
         offset=t.offset * s,
         range=None if t.range is None else (t.range[0] * s, t.range[1] * s),
+        margin=t.margin * s,
+        width=t.width * s,
     )
 
 
@@ -100,7 +105,10 @@ def _unit(joint: Joint, s: Scalar) -> Scalar:
 
 
 def _shape(record: Any, s: Scalar) -> Any:
-    return None if record is None else replace(record, shape=record.shape.scaled(s))
+    if record is None:
+        return None
+    contact = replace(record.contact, margin=record.contact.margin * s, gap=record.contact.gap * s)
+    return replace(record, shape=record.shape.scaled(s), contact=contact)
 
 
 def _pose(X: Transform, s: Scalar) -> Transform:

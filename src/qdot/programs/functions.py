@@ -20,21 +20,24 @@ from qdot.algorithms import (
     aba,
     actuators,
     bias,
+    christoffel,
+    closure,
     conditioning,
     configuration,
     coriolis,
     crba,
     derivatives,
     energy as energies,
+    hamiltonian as hamilton,
     inverse_mass,
     jacobian as jacobians,
     kinematic_derivatives,
     kinematics as motion,
-    lagrangian,
     momentum as momenta,
     passive,
     regressor as regressors,
     residuals,
+    riemann,
     rnea,
     tendons,
 )
@@ -177,7 +180,7 @@ def _refusing_singular(call: Callable[P, Any]) -> Callable[P, Any]:
                 result = call(*args, **kwargs)
         except ZeroDivisionError:
             raise _singular(model, conditioning.null_motions(model, np.atleast_2d(bound["q"]))) from None
-        for entries in result if isinstance(result, tuple) else (result,):
+        for entries in map(np.asarray, result if isinstance(result, tuple) else (result,)):
             if entries.dtype != object and not np.all(np.abs(entries) < BEYOND_REASON):
                 names = conditioning.null_motions(model, np.atleast_2d(bound["q"]))
                 if names or not np.all(np.isfinite(entries)):
@@ -216,7 +219,7 @@ gravity_forces = function(bias.gravity_forces)
 passive_forces = function(passive.passive_forces)
 passive_terms = function(passive.passive_terms)
 coriolis_matrix = function(coriolis.coriolis_matrix, lambda m: (m.nv, m.nv))
-christoffel_symbols = function(lagrangian.christoffel_symbols, lambda m: (m.nv, m.nv, m.nv), compiled=False)
+christoffel_symbols = function(christoffel.christoffel_symbols, lambda m: (m.nv,) * 3)
 regressor = function(regressors.regressor, lambda m: (m.nv, 10 * len(m.bodies)))
 inertial_parameters = function(regressors.inertial_parameters)
 
@@ -228,6 +231,23 @@ actuator_forces = function(actuators.actuator_forces)
 actuation = function(actuators.actuation)
 activation_rates = function(actuators.activation_rates)
 constraint_residuals = function(residuals.constraint_residuals)
+constraint_jacobian = function(closure.constraint_jacobian, lambda m: (closure.row_count(m), m.nv))
+loop_residuals = function(closure.loop_residuals)
+constrained_forward_dynamics = function(closure.constrained_forward_dynamics, needs_inertia=True)
+
+generalized_momentum = function(hamilton.generalized_momentum)
+velocity_of_momentum = function(hamilton.velocity_of_momentum, needs_inertia=True)
+hamiltonian = function(hamilton.hamiltonian, needs_inertia=True)
+hamilton_equations = function(hamilton.hamilton_equations, needs_inertia=True)
+connection_coefficients = function(christoffel.connection_coefficients, lambda m: (m.nv,) * 3, needs_inertia=True)
+inner_product = function(riemann.inner_product)
+dual_product = function(riemann.dual_product, needs_inertia=True)
+directional_derivative = function(riemann.directional_derivative, compiled=False)
+covariant_derivative = function(riemann.covariant_derivative, compiled=False, needs_inertia=True)
+parallel_rate = function(riemann.parallel_rate, needs_inertia=True)
+covariant_acceleration = function(riemann.covariant_acceleration, needs_inertia=True)
+riemann_tensor = function(riemann.riemann_tensor, lambda m: (m.nv,) * 4, needs_inertia=True)
+sectional_curvature = function(riemann.sectional_curvature, needs_inertia=True)
 
 inverse_dynamics_derivatives = function(derivatives.inverse_dynamics_derivatives, lambda m: (m.nv, m.nv))
 forward_dynamics_derivatives = function(

@@ -1,0 +1,141 @@
+"""The acceleration of a system under constraints J a + J̇ v = 0 (T7–T10): D a = f + Jᵀ λ.
+
+By the saddle point of T7, by the closed form of T8, and at rest by the constrained inverse inertia A of T9. The
+closed form is Gauss' principle for equalities: of all accelerations that the constraints allow, the one nearest to
+the free one in the metric D.
+
+Rows may repeat each other, as those of a planar mechanism closed by spatial joints do. So rows are made conjugate in
+the metric D⁻¹ one after the other (Gram and Schmidt, modified), and one of which nothing is left is passed over: it
+carries no force. Jᵀλ and a do not depend on which row that is. Symbols stand for values in general, where no row
+repeats another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from qdot.algebra import Scalar, Scalars, functions_of, scalars_in, where
+from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve, matvec
+from qdot.algorithms.maps import unit
+
+REPEATED = 1e-18
+"""Of the squared length of a row: what is left of one that repeats others is rounding, (1e-16)² and some growth."""
+
+
+@dataclass(frozen=True)
+class Conjugates:
+    """J = L G with G D⁻¹ Gᵀ diagonal: `images` are the rows of G D⁻¹, `weights` the inverse of that diagonal, zero
+    for a row that repeats those before it, which `kept` tells as 0."""
+
+    L: Matrix
+    images: Matrix
+    weights: list[Scalar]
+    kept: list[Scalar]
+
+    @staticmethod
+    def of(J: Sequence[Scalars], solve: Callable[[Scalars], list[Scalar]]) -> Conjugates:
+        """`solve(b)` is D⁻¹ b."""
+        symbolic = functions_of(0, *scalars_in([list(row) for row in J])).name == "SymPy expression"
+        rows: Matrix = []
+        images: Matrix = []
+        L: Matrix = []
+        weights: list[Scalar] = []
+        kept: list[Scalar] = []
+        for k, given in enumerate(J):
+            g, y = list(given), solve(given)
+            length = dot(g, y)
+            coefficients = unit(len(J), k)
+            for i in range(k):
+                c = coefficients[i] = dot(g, images[i]) * weights[i]
+                g = [a - c * b for a, b in zip(g, rows[i], strict=True)]
+                y = [a - c * b for a, b in zip(y, images[i], strict=True)]
+            left = dot(g, y)
+            new = True if symbolic else left > REPEATED * length
+            rows.append(g)
+            images.append(y)
+            L.append(coefficients)
+            weights.append(where(new, 1 / where(new, left, 1), 0))
+            kept.append(where(new, 1, 0))
+        return Conjugates(L, images, weights, kept)
+
+    def correction(self, r: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """(D⁻¹ Jᵀ λ, λ) with J D⁻¹ Jᵀ λ = r."""
+        m = len(self.L)
+        z = list(r)
+        for k in range(m):
+            z[k] = z[k] - dot(self.L[k][:k], z[:k])
+        w = [x * weight for x, weight in zip(z, self.weights, strict=True)]
+        change = [dot(column, w) for column in zip(*self.images, strict=True)]
+        for k in reversed(range(m)):
+            for i in range(k):
+                w[i] = w[i] - self.L[k][i] * w[k]
+        return change, w
+
+
+def nearest(
+    solve: Callable[[Scalars], list[Scalar]], free: Scalars, J: Sequence[Scalars], b: Scalars
+) -> tuple[list[Scalar], list[Scalar]]:
+    """(a, λ): the a with J a = b that is nearest to the free acceleration in the metric D, D (a - free) = Jᵀ λ
+    (T10)."""
+    if not J:
+        return list(free), []
+    r = [x - y for x, y in zip(b, matvec(J, free), strict=True)]
+    change, multipliers = Conjugates.of(J, solve).correction(r)
+    return [x + y for x, y in zip(free, change, strict=True)], multipliers
+
+
+def closed_form(
+    D: Sequence[Scalars], f: Scalars, J: Sequence[Scalars], bias: Scalars
+) -> tuple[list[Scalar], list[Scalar]]:
+    """(a, λ) with D a = f - Jᵀ (J D⁻¹ Jᵀ)⁻¹ (J̇ v + J D⁻¹ f); `bias` is J̇ v (T8)."""
+    factors = ldlt(D)
+    return nearest(lambda b: ldlt_solve(factors, b), ldlt_solve(factors, f), J, [-x for x in bias])
+
+
+def saddle_system(D: Sequence[Scalars], f: Scalars, J: Sequence[Scalars], bias: Scalars) -> tuple[Matrix, list[Scalar]]:
+    """The matrix and the right-hand side of [D -Jᵀ; -J 0] [a; λ] = [f; J̇ v] (T7)."""
+    m = len(J)
+    top = [[*row, *(-j[k] for j in J)] for k, row in enumerate(D)]
+    return [*top, *([*(-x for x in j), *([0] * m)] for j in J)], [*f, *bias]
+
+
+def saddle_point(
+    D: Sequence[Scalars], f: Scalars, J: Sequence[Scalars], bias: Scalars
+) -> tuple[list[Scalar], list[Scalar]]:
+    """(a, λ) by solving the system of T7 as it stands, without pivoting: D first, then -J D⁻¹ Jᵀ, both definite.
+
+    A row that repeats others gives way to λ_k = 0.
+    """
+    n, factors = len(D), ldlt(D)
+    kept = Conjugates.of(J, lambda b: ldlt_solve(factors, b)).kept
+    rows = [[x * new for x in row] for row, new in zip(J, kept, strict=True)]
+    A, b = saddle_system(D, f, rows, [x * new for x, new in zip(bias, kept, strict=True)])
+    for k, new in enumerate(kept, start=n):
+        A[k][k] = new - 1
+    x = ldlt_solve(ldlt(A), b)
+    return x[:n], x[n:]
+
+
+def constrained_inverse_inertia(D: Sequence[Scalars], J: Sequence[Scalars]) -> Matrix:
+    """A = D⁻¹ - D⁻¹ Jᵀ (J D⁻¹ Jᵀ)⁻¹ J D⁻¹, n × n: at rest, a = A f (T9). J A = 0; its rank is the freedoms'."""
+    factors = ldlt(D)
+    A = inverse(D)
+    conjugates = Conjugates.of(J, lambda b: ldlt_solve(factors, b))
+    for y, weight in zip(conjugates.images, conjugates.weights, strict=True):
+        A = [[a - y[i] * y[j] * weight for j, a in enumerate(row)] for i, row in enumerate(A)]
+    return A
+
+
+def penalised_inverse_inertia(D: Sequence[Scalars], J: Sequence[Scalars], epsilon: Scalar) -> Matrix:
+    """(D + ε Jᵀ J)⁻¹, n × n: very heavy along what the constraints forbid; A is its limit for ε → ∞ (T9)."""
+    heavy = [
+        [x + epsilon * dot((j[i] for j in J), (j[k] for j in J)) for k, x in enumerate(D[i])] for i in range(len(D))
+    ]
+    return inverse(heavy)
+
+
+def inverse(D: Sequence[Scalars]) -> Matrix:
+    """D⁻¹ of a symmetric matrix, positive definite."""
+    factors = ldlt(D)
+    return [ldlt_solve(factors, unit(len(D), k)) for k in range(len(D))]

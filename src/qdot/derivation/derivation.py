@@ -1,0 +1,336 @@
+"""What is derived: the equations of motion of a model and all that they are made of, as SymPy expressions.
+
+Each quantity is computed when it is first asked for, and compared with the engine before it is given out:
+    M q̈ + V + G = ψ,   V = C(q)[q̇²] + B(q)[q̇q̇]   (K9),   h_kji = ∂M_kj/∂q_i - ½ ∂M_ij/∂q_k   (H16),
+    Γ^k_ij = Σ (M⁻¹)_ks b_sij   (T30),   H = ½ pᵀ M⁻¹ p + P   (T27).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import sympy
+
+from qdot.algebra import Scalar
+from qdot.algebra.linalg import Matrix
+from qdot.algorithms import bias, crba, energy, jacobian as jacobians, lagrangian
+from qdot.derivation import engine
+from qdot.derivation.c_writer import c_source
+from qdot.derivation.check import Case, Check, cases, compared
+from qdot.derivation.constants import named
+from qdot.derivation.latex_writer import latex_document
+from qdot.derivation.markdown_writer import markdown_page, plain_text
+from qdot.derivation.numpy_writer import numpy_source
+from qdot.derivation.report import report
+from qdot.derivation.ring import TooLong
+from qdot.derivation.steps import Steps, steps_of
+from qdot.derivation.terms import Letters, Terms
+from qdot.errors import DerivationError
+from qdot.model.model import Model, require_model
+
+Form: TypeAlias = Literal["auto", "closed", "recursive"]
+"""How equations are written: in closed form, as steps of the recursive algorithms, or closed where that is readable."""
+
+READABLE = 500
+"""Terms of M and V together that a reader may want to see."""
+
+
+def derive(model: Model, *, symbols: Iterable[str] = (), wrenches: Sequence[str] = ()) -> Derivation:
+    """The equations of motion of a model, in symbols for its coordinates, its own symbols, and those asked for.
+
+    `symbols` are kinds of constants ("mass", "length", "com", "inertia", "gravity", "damping" …) or single ones by path
+    ("forearm.mass", "elbow.damping"); all others stay numbers. `wrenches` are frames that external forces act on.
+    """
+    require_model(model, "derive")
+    for frame in wrenches:
+        model.frame(frame)
+    return Derivation(model, (symbols,) if isinstance(symbols, str) else tuple(symbols), tuple(wrenches))
+
+
+def quantity(reference: Callable[[Case], Any]) -> Callable[[Callable[[Derivation], Any]], Any]:
+    """A quantity of a derivation: computed once, then compared with what the engine says."""
+
+    def decorated(compute: Callable[[Derivation], Any]) -> Any:
+        def value(derivation: Derivation) -> Any:
+            return derivation._checked(compute.__name__, compute(derivation), reference)
+
+        value.__doc__ = compute.__doc__
+        return cached_property(value)
+
+    return decorated
+
+
+class Derivation:
+    """The equations of a model; the letters are those of the textbooks, indices of arrays start at 0.
+
+    `q`, `v`, `a`, `tau`, `p` are the symbols of coordinates, velocities, accelerations, joint forces and momenta;
+    `constants` tells what the other symbols are; `checks` how far each quantity given out was from the engine's.
+    """
+
+    def __init__(self, model: Model, chosen: tuple[str, ...] = (), wrenches: tuple[str, ...] = ()) -> None:
+        self.model = model
+        self.named, self.constants = named(model, chosen)
+        self.letters = letters = Letters.of(model, wrenches)
+        self.q, self.v, self.a, self.tau, self.p = letters.q, letters.v, letters.a, letters.tau, letters.p
+        self.checks: dict[str, Check] = {}
+        self._terms = Terms(self.named, letters)
+        self._jacobians: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<Derivation of {self.model.name!r}: nv={self.model.nv}, symbols {[s.name for s in self.constants]}>"
+
+    @property
+    def values(self) -> dict[Any, float]:
+        """The numbers that the symbols have in the model: `derivation.M.subs(derivation.values)`."""
+        return {symbol: c.value for symbol, c in self.constants.items() if c.value is not None}
+
+    @property
+    def plain(self) -> bool:
+        """Whether velocities are the rates of the coordinates; not so for quaternions."""
+        return all(body.joint.nq == body.joint.nv for body in self.model.bodies)
+
+    # ── energies ─────────────────────────────────────────────────────────────────────────────────
+
+    @quantity(lambda case: energy.kinetic_energy(case.model, case.q, case.v))
+    def K(self) -> Any:
+        """Kinetic energy ½ q̇ᵀ M q̇ [J]."""
+        return self._terms.K.sympy(self.v)
+
+    @quantity(lambda case: energy.potential_energy(case.model, case.q))
+    def P(self) -> Any:
+        """Potential energy of weight and springs [J]."""
+        return self._terms.P.sympy()
+
+    @quantity(
+        lambda case: energy.kinetic_energy(case.model, case.q, case.v) - energy.potential_energy(case.model, case.q)
+    )
+    def L(self) -> Any:
+        """Lagrange's function K - P [J]."""
+        return self.K - self.P
+
+    # ── inertia ──────────────────────────────────────────────────────────────────────────────────
+
+    @quantity(lambda case: crba.mass_matrix(case.model, case.q))
+    def M(self) -> Any:
+        """The mass matrix, n × n."""
+        return self._matrix(self._terms.M)
+
+    @quantity(engine.mass_matrix_rate)
+    def M_dot(self) -> Any:
+        """Ṁ = Σ ∂M/∂q_k q̇_k, n × n."""
+        return self._matrix(self._terms.M_dot, self.v)
+
+    # ── velocity products ────────────────────────────────────────────────────────────────────────
+
+    @quantity(lambda case: lagrangian.christoffel_symbols(case.model, case.q))
+    def b(self) -> Any:
+        """Christoffel's symbols of the first kind, n × n × n: V_i = Σ b_ijk q̇_j q̇_k where velocities are rates."""
+        return self._array(self._terms.b)
+
+    @quantity(engine.connection)
+    def Gamma(self) -> Any:
+        """Christoffel's symbols of the second kind, Γ^k_ij = Σ (M⁻¹)_ks b_sij at [k, i, j]."""
+        return self._array(self._terms.Gamma)
+
+    @quantity(engine.handa)
+    def h(self) -> Any:
+        """h_kji = ∂M_kj/∂q_i - ½ ∂M_ij/∂q_k at [k, j, i]: V_k = Σ h_kji q̇_j q̇_i where velocities are rates."""
+        return self._array(self._terms.h)
+
+    @quantity(lambda case: bias.velocity_forces(case.model, case.q, case.v))
+    def V(self) -> Any:
+        """Centrifugal and Coriolis forces, (n,)."""
+        return self._vector(self._terms.V, self.v)
+
+    @property
+    def C(self) -> Any:
+        """Centrifugal forces are C(q) [q̇²], n × n."""
+        return self._khatib[0]
+
+    @property
+    def B(self) -> Any:
+        """Coriolis forces are B(q) [q̇q̇], n × n(n-1)/2, columns (1,2), (1,3) … (n-1,n)."""
+        return self._khatib[1]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The freedoms that the columns of B belong to, counted from 0."""
+        return list(combinations(range(self.model.nv), 2))
+
+    @cached_property
+    def _khatib(self) -> tuple[Any, Any]:
+        C, B = (self._matrix(rows) for rows in self._terms.CB)
+        squares = sympy.Matrix(self.model.nv, 1, [x * x for x in self.v])
+        products = sympy.Matrix(len(self.pairs), 1, [self.v[j] * self.v[k] for j, k in self.pairs])
+        total = C * squares + B * products
+        self._checked("C and B", total, lambda case: bias.velocity_forces(case.model, case.q, case.v))
+        return C, B
+
+    # ── forces ───────────────────────────────────────────────────────────────────────────────────
+
+    @quantity(lambda case: bias.gravity_forces(case.model, case.q))
+    def G(self) -> Any:
+        """What holds the weight, (n,): on the left of the equations."""
+        return self._vector(self._terms.G)
+
+    @quantity(lambda case: engine.applied_forces(case.model, case.q, case.v, case.tau, case.wrenches))
+    def psi(self) -> Any:
+        """ψ = τ + Σ Jᵀ f + springs, dampers, friction …, (n,): on the right of the equations (H6)."""
+        return self._vector(self._terms.psi, [*self.tau, *self.v])
+
+    @quantity(lambda case: [0.0] * case.model.nv)
+    def residual(self) -> Any:
+        """M q̈ + V + G - ψ, (n,): zero along every motion."""
+        rows = zip(self._terms.left, self._terms.psi, strict=True)
+        return self._vector([x - psi for x, psi in rows], [*self.a, *self.v])
+
+    @quantity(lambda case: case.tau)
+    def joint_forces(self) -> Any:
+        """τ = M q̈ + V + G - (ψ - τ), (n,): what the drives do to give an acceleration."""
+        return self.residual + sympy.Matrix(self.model.nv, 1, self.tau)
+
+    @property
+    def equations(self) -> list[Any]:
+        """The equations of motion, (M q̈ + V + G)_k = ψ_k for each freedom."""
+        assert self.residual.shape[0] == self.model.nv  # and compared with the engine
+        left = self._vector(self._terms.left, [*self.a, *self.v])
+        return [sympy.Eq(x, psi, evaluate=False) for x, psi in zip(left, self.psi, strict=True)]
+
+    # ── Hamilton ─────────────────────────────────────────────────────────────────────────────────
+
+    @quantity(lambda case: case.p)
+    def momentum(self) -> Any:
+        """p = M q̇, (n,)."""
+        return self.M * sympy.Matrix(self.model.nv, 1, self.v)
+
+    @quantity(lambda case: energy.energy(case.model, case.q, case.v))
+    def H(self) -> Any:
+        """Hamilton's function ½ pᵀ M⁻¹ p + P of q and p [J]."""
+        return self._terms.kinetic_of_p.sympy(self.p) + self.P
+
+    @quantity(lambda case: [*case.v, *engine.momentum_rate(case)])
+    def hamilton(self) -> Any:
+        """The right-hand sides of Hamilton's equations, (2n,): q̇ = ∂H/∂p, then ṗ = -∂H/∂q + ψ without springs."""
+        if not self.plain:
+            raise DerivationError(
+                f"model {self.model.name!r} has a joint with quaternions, whose momenta obey Euler's equations, not "
+                "Hamilton's canonical ones; give it joints of one freedom, or use the equations of motion"
+            )
+        H = self._terms.kinetic_of_p + self._terms.P
+        rates = [x.sympy(self.p) for x in self._terms.rates_of_p]
+        push = self._vector(self._terms.psi_without_springs).subs(dict(zip(self.v, rates, strict=True)))
+        falls = [(-H.diff(x)).sympy(self.p) + f for x, f in zip(self.q, push, strict=True)]
+        return sympy.ImmutableMatrix(2 * self.model.nv, 1, [*rates, *falls])
+
+    # ── frames and constraints ───────────────────────────────────────────────────────────────────
+
+    def jacobian(self, frame: str) -> Any:
+        """J of a frame, 6 × n: (ω, v) of it in world axes is J q̇."""
+        if frame not in self._jacobians:
+            found = self._matrix(jacobians.jacobian(self._terms.model, self._terms.q, frame))
+            self._jacobians[frame] = self._checked(
+                f"jacobian({frame})", found, lambda case: jacobians.jacobian(case.model, case.q, frame)
+            )
+        return self._jacobians[frame]
+
+    @quantity(lambda case: engine.constraint_residuals(case.model, case.q))
+    def phi(self) -> Any:
+        """The constraints φ(q) = 0 of the model, row by row; loops, which are held by their motion, have none here."""
+        return self._vector(engine.constraint_residuals(self._terms.model, self._terms.q))
+
+    @quantity(lambda case: engine.constraint_jacobian(case.model, case.q))
+    def phi_jacobian(self) -> Any:
+        """∂φ/∂q, rows × n, then a row for each motion that a loop joint does not allow (T6, T17)."""
+        return self._matrix(engine.constraint_jacobian(self._terms.model, self._terms.q))
+
+    # ── written ──────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def readable(self) -> bool:
+        """Whether the closed form is short enough to read: M and V together have no more than READABLE terms."""
+        terms = Terms(self.named, self.letters, limit=READABLE)
+        try:
+            return sum(len(x.terms) for x in [*terms.V, *(x for row in terms.M for x in row)]) <= READABLE
+        except TooLong:
+            return False
+
+    @cached_property
+    def invertible(self) -> bool:
+        """Whether M⁻¹, and with it Γ and H, is short enough to read."""
+        terms = Terms(self.named, self.letters, limit=READABLE)
+        try:
+            return sum(len(x.terms) for layer in terms.Gamma for row in layer for x in row) <= READABLE / 4
+        except (TooLong, DerivationError):
+            return False
+
+    def steps(self, *names: str) -> Steps:
+        """Functions as assignments that share what they have in common: those of the recursive algorithms."""
+        numpy_source(self, recursive=True)  # which is compared with the engine
+        return steps_of(self, names, recursive=True)
+
+    def text(self, form: Form = "auto") -> str:
+        """All equations with what they mean, as plain text. `form` is "closed", "recursive", or what is readable."""
+        return plain_text(report(self, recursive=self._recursive(form)))
+
+    def latex(self, form: Form = "auto") -> str:
+        """The same as a LaTeX document."""
+        return latex_document(report(self, recursive=self._recursive(form)))
+
+    def markdown(self, form: Form = "auto") -> str:
+        """The same in Markdown with formulas."""
+        return markdown_page(report(self, recursive=self._recursive(form)))
+
+    def html(self, path: str | os.PathLike[str] | None = None, form: Form = "auto") -> str:
+        """The same as a page that stands alone, with a picture of the mechanism; written to `path` if given."""
+        from qdot.derivation.html_writer import html_page  # which draws
+
+        page = html_page(self, report(self, recursive=self._recursive(form)))
+        if path is not None:
+            Path(path).write_text(page, "utf-8")
+        return page
+
+    def numpy(self, form: Form = "auto") -> str:
+        """Python source of the functions, for NumPy; it has been run and compared with the engine."""
+        return numpy_source(self, recursive=self._recursive(form))
+
+    def c(self, form: Form = "auto") -> str:
+        """C source of the functions, from the same steps as `numpy`."""
+        self.numpy(form)
+        return c_source(self, recursive=self._recursive(form))
+
+    def _recursive(self, form: Form) -> bool:
+        if form not in ("auto", "closed", "recursive"):
+            raise DerivationError(f"form {form!r} is unknown; choose auto, closed or recursive")
+        return not self.readable if form == "auto" else form == "recursive"
+
+    # ── compared ─────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The random states at which everything is compared with the engine."""
+        return cases(self.named, self.constants, list(self.letters.forces))
+
+    def _checked(self, what: str, value: Any, reference: Callable[[Case], Any]) -> Any:
+        """The value, once it has been compared with the engine's."""
+        numbers = self.letters.numbers
+        flat = [sympy.sympify(x) for x in sympy.flatten(value)] if np.iterable(value) else [value]
+        evaluate = sympy.lambdify(list(numbers(self.cases[0])), flat, modules="numpy", cse=True)
+        self.checks[what] = compared(what, self.cases, lambda case: evaluate(*numbers(case).values()), reference)
+        return value
+
+    def _matrix(self, rows: Matrix, by: Sequence[Any] = ()) -> Any:
+        entries = [self._terms.ring.of(x).sympy(by) for row in rows for x in row]
+        return sympy.ImmutableMatrix(len(rows), len(rows[0]) if rows else self.model.nv, entries)
+
+    def _vector(self, entries: Sequence[Scalar], by: Sequence[Any] = ()) -> Any:
+        return sympy.ImmutableMatrix(len(entries), 1, [self._terms.ring.of(x).sympy(by) for x in entries])
+
+    def _array(self, nested: list[Matrix]) -> Any:
+        entries = [self._terms.ring.of(x).sympy() for layer in nested for row in layer for x in row]
+        return sympy.ImmutableDenseNDimArray(entries, (self.model.nv,) * 3)

@@ -1,0 +1,63 @@
+"""The inverse of a symbolic mass matrix: adjugate over determinant, block by block."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from qdot.algebra.linalg import Matrix
+from qdot.derivation.ring import Ring, Sum
+from qdot.errors import DerivationError
+
+LARGEST = 4
+"""Rows of a block; the determinant of a larger one has more terms than anyone reads."""
+
+
+def inverse(ring: Ring, M: Matrix) -> Matrix:
+    """M⁻¹ of a symmetric matrix; freedoms that are not coupled are inverted by themselves."""
+    n = len(M)
+    result: Matrix = [[ring.constant(0)] * n for _ in range(n)]
+    for block in _blocks(M):
+        if len(block) > LARGEST:
+            raise DerivationError(
+                f"the inverse of a mass matrix that couples {len(block)} freedoms is not written down, {LARGEST} is "
+                "the most; qdot.forward_dynamics and qdot.inverse_mass_matrix give it in numbers"
+            )
+        part = [[M[i][j] for j in block] for i in block]
+        over = _minor(ring, part, range(len(block)), range(len(block))).reciprocal()
+        for r, i in enumerate(block):
+            for c, j in enumerate(block):
+                rows = [k for k in range(len(block)) if k != c]
+                columns = [k for k in range(len(block)) if k != r]
+                result[i][j] = _minor(ring, part, rows, columns) * over * (-1) ** (r + c)
+    return result
+
+
+def _blocks(M: Matrix) -> list[list[int]]:
+    """The freedoms that are coupled with each other, directly or by others."""
+    left = set(range(len(M)))
+    found = []
+    while left:
+        block, pending = set(), [min(left)]
+        while pending:
+            i = pending.pop()
+            block.add(i)
+            pending += [j for j in left - block if M[i][j].terms]
+        left -= block
+        found.append(sorted(block))
+    return found
+
+
+def _minor(ring: Ring, M: Matrix, rows: range | list[int], columns: range | list[int]) -> Sum:
+    """The determinant of these rows and columns, expanded by the first row, each smaller one once."""
+
+    @cache
+    def determinant(first: int, left: tuple[int, ...]) -> Sum:
+        if not left:
+            return ring.constant(1)
+        parts = []
+        for place, j in enumerate(left):
+            rest = left[:place] + left[place + 1 :]
+            parts.append(M[rows[first]][j] * determinant(first + 1, rest) * (-1) ** place)
+        return ring.total(parts)
+
+    return determinant(0, tuple(columns)).cleaned()

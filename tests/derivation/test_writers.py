@@ -1,0 +1,281 @@
+"""What is written can be read back: source runs, C compiles, formulas are balanced, the page stands alone."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import sympy
+
+mpl.use("Agg")
+
+import qdot
+from qdot.derivation.derivation import Derivation, derive
+from qdot.errors import DerivationError
+from qdot.joints import Revolute
+from qdot.model.library import (
+    cart_pole,
+    floating_two_link,
+    puma560,
+    random_state,
+    random_tree,
+    rp_arm,
+    two_link_arm,
+)
+from qdot.spatial import Inertia
+
+DERIVED = {
+    "two links": lambda: derive(two_link_arm(), symbols=("mass", "length", "gravity")),
+    "own symbols": lambda: derive(two_link_arm(sympy.symbols("l1 l2", positive=True), (1.0, 2.0))),
+    "slide": lambda: derive(rp_arm(), symbols="mass"),
+    "pushed": lambda: derive(cart_pole(), symbols=("hinge.damping",), wrenches=("tip",)),
+    "floating": lambda: derive(floating_two_link()),
+    "steps": lambda: derive(puma560()),
+    "nothing moves": lambda: derive(qdot.assemble(qdot.Mechanism("empty"))),
+}
+
+
+@pytest.fixture(scope="module", params=DERIVED)
+def derivation(request) -> Derivation:
+    return DERIVED[request.param]()
+
+
+# ── code ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def engine(model, q, v, a) -> dict[str, object]:
+    """What the engine says, by the names of the functions that are written."""
+    return {
+        "mass_matrix": qdot.mass_matrix(model, q),
+        "velocity_forces": qdot.velocity_forces(model, q, v),
+        "gravity_forces": qdot.gravity_forces(model, q),
+        "inverse_dynamics": qdot.inverse_dynamics(model, q, v, a),
+        "kinetic_energy": qdot.kinetic_energy(model, q, v),
+        "potential_energy": qdot.potential_energy(model, q),
+    }
+
+
+def called(functions, name: str, q, v, a, tau):
+    vectors = {"mass_matrix": (q,), "gravity_forces": (q,), "potential_energy": (q,), "inverse_dynamics": (q, v, a)}
+    return functions[name](*vectors.get(name, (q, v)))
+
+
+@pytest.mark.parametrize("form", ["closed", "recursive"])
+@pytest.mark.parametrize("model", [two_link_arm(), rp_arm(), cart_pole(), random_tree(2, 2)], ids=lambda m: m.name)
+def test_source_for_numpy_runs_and_is_the_engine(model, form: str) -> None:
+    """With the values of the model as they are by default, in a namespace of its own."""
+    module: dict[str, object] = {}
+    exec(derive(model, symbols=("mass", "gravity")).numpy(form), module)
+    q, v, a = random_state(model, 3)
+    tau = qdot.inverse_dynamics(model, q, v, a)
+    for name, expected in engine(model, q, v, a).items():
+        np.testing.assert_allclose(called(module, name, q, v, a, tau), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(module["forward_dynamics"](q, v, tau), a, rtol=1e-8, atol=1e-8)
+
+
+def test_constants_of_the_source_can_be_changed() -> None:
+    module: dict[str, object] = {}
+    exec(derive(two_link_arm(), symbols=("mass", "length", "gravity")).numpy(), module)
+    q = [0.3, 0.4]
+    longer = module["gravity_forces"](q, l_1=2.0, m_2=3.0)
+    np.testing.assert_allclose(longer, qdot.gravity_forces(two_link_arm((2.0, 1.0), (1.0, 3.0)), q), rtol=1e-13)
+
+
+def compiler() -> list[str] | None:
+    if shutil.which("cc"):
+        return ["cc"]
+    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else None
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize("model", [two_link_arm(), puma560(), random_tree(2, 2)], ids=lambda m: m.name)
+def test_c_compiles_without_warnings_and_is_the_engine(model, tmp_path) -> None:
+    derivation = derive(model, symbols=("gravity",))
+    source, library = tmp_path / "model.c", tmp_path / "model.so"
+    source.write_text(derivation.c(), "utf-8")
+    flags = ["-std=c99", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(library), "-lm"], check=True, capture_output=True)
+    loaded = ctypes.CDLL(str(library))
+    q, v, a = random_state(model, 3)
+    tau = qdot.inverse_dynamics(model, q, v, a)
+    constants = np.array([x for s, x in derivation.values.items() if f" {s.name} = " in source.read_text("utf-8")])
+
+    def function(name: str):
+        def call(*vectors):
+            out = np.zeros(model.nv**2 + 1)
+            pointers = [np.ascontiguousarray(x, dtype=float).ctypes.data_as(ctypes.c_void_p) for x in vectors]
+            code = getattr(loaded, f"{model.name}_{name}")
+            code.restype = None
+            code(*pointers, constants.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
+            return out
+
+        return call
+
+    expected = engine(model, q, v, a)
+    functions = {name: function(name) for name in [*expected, "forward_dynamics"]}
+    for name, numbers in expected.items():
+        flat = np.ravel(numbers)
+        np.testing.assert_allclose(called(functions, name, q, v, a, tau)[: flat.size], flat, rtol=1e-10, atol=1e-10)
+    found = functions["forward_dynamics"](q, v, tau)[: model.nv]
+    np.testing.assert_allclose(found, a, rtol=1e-7, atol=1e-7)
+
+
+def test_names_that_are_no_identifiers() -> None:
+    """Symbols and models may be called anything; code may not."""
+    lam, spaced = sympy.Symbol("lambda", positive=True), sympy.Symbol("the mass", positive=True)
+    world = qdot.Mechanism('a "door" */')
+    world.add("door", Revolute("z"), Inertia.point(spaced, (lam, 0, 0)))
+    derivation = derive(qdot.assemble(world))
+    module: dict[str, object] = {}
+    exec(derivation.numpy(), module)
+    assert module["mass_matrix"]([0.1], lambda_=2.0, the_mass=3.0) == [[12.0]]
+    assert derivation.c().count("/*") == derivation.c().count("*/")
+
+
+# ── pages ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def balanced(text: str) -> None:
+    r"""Braces, environments, \left and \right, dollars and displays come in pairs."""
+    bare = text.replace(r"\\", "").replace(r"\{", "").replace(r"\}", "").replace(r"\$", "")
+    depth = 0
+    for letter in bare:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        assert depth >= 0
+    assert depth == 0
+    begun, ended = (re.findall(rf"\\{word}{{(\w+\*?)}}", text) for word in ("begin", "end"))
+    assert sorted(begun) == sorted(ended)
+    assert bare.count(r"\left") == bare.count(r"\right")
+    assert bare.count(r"\[") == bare.count(r"\]")
+    assert bare.count("$") % 2 == 0
+
+
+def test_latex_is_balanced(derivation) -> None:
+    text = derivation.latex()
+    assert text.startswith(r"\documentclass")
+    balanced(text)
+    assert text.isascii()  # any LaTeX reads it
+
+
+def test_latex_writes_rates_with_dots() -> None:
+    text = DERIVED["slide"]().latex()
+    assert r"\dot{q}_{1} \dot{q}_{2}" in text
+    assert r"\ddot{q}_{1}" in text
+    assert r"m_{2} q_{2}^{2}" in text
+    floating = DERIVED["floating"]().latex()
+    assert r"\dot{q}" not in floating  # velocities of quaternions are not their rates
+    assert r"\dot{v}_{1}" in floating
+
+
+def test_markdown(derivation) -> None:
+    text = derivation.markdown()
+    balanced(text)
+    assert text.count("$$") % 2 == 0
+    assert text.startswith("# Equations of motion of ")
+    for line in (line for line in text.splitlines() if line.startswith("|")):
+        assert line.endswith("|")
+
+
+class Page(HTMLParser):
+    """Reads a page: which tags are open, what it links to, its pictures and its words."""
+
+    VOID = ("meta", "img", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.pictures: list[str] = []
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.words = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "img":
+            self.pictures.append(found["src"])
+        self.links += [found[name] for name in ("href", "src") if name in found]
+        self.anchors |= {found["id"]} if "id" in found else set()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_html_stands_alone(derivation, tmp_path) -> None:
+    file = tmp_path / "page.html"
+    text = derivation.html(file)
+    assert file.read_text("utf-8") == text
+    page = Page(text)
+    assert page.open == []
+    assert all(link.startswith(("data:image/png;base64,", "#")) for link in page.links)  # nothing from elsewhere
+    assert {link[1:] for link in page.links if link.startswith("#")} == page.anchors
+    (picture,) = page.pictures
+    image = base64.b64decode(picture.partition(",")[2])
+    assert image.startswith(b"\x89PNG")
+    assert len(image) > 4000
+    assert "the largest error is" in page.words
+    formulas = re.findall(r"<math>.*?</math>", text)
+    assert formulas or derivation.model.nv == 0
+    for formula in formulas:
+        ElementTree.fromstring(formula)  # well formed, and without names of entities that HTML alone knows
+
+
+def test_html_explains_the_terms() -> None:
+    """H17: which inertia, which coupling, centrifugal, Coriolis, gravity."""
+    words = Page(DERIVED["two links"]().html()).words
+    for told in (
+        "the inertia that shoulder feels when it alone accelerates, that of upper_arm and forearm; it changes with q_2",
+        "the coupling of shoulder and elbow",
+        "centrifugal: the moment at elbow that shoulder causes by moving alone",
+        "Coriolis: the moment at shoulder that shoulder and elbow cause by moving at once",
+        "the moment at elbow that holds the weight of forearm",
+    ):
+        assert told in words
+
+
+def test_names_with_signs_of_markup_stay_names(tmp_path) -> None:
+    world = qdot.Mechanism("<b>robot & co</b>")
+    part = world.add("<link>", Revolute("z"), Inertia.point(1.0, (1, 0, 0)), joint_name="a&b")
+    part.frame("tip<1>", at=(1, 0, 0))
+    derivation = derive(qdot.assemble(world), wrenches=("tip<1>",))
+    text = derivation.html()
+    assert Page(text).open == []
+    assert "<b>" not in text
+    for formula in re.findall(r"<math>.*?</math>", text):
+        ElementTree.fromstring(formula)
+    balanced(derivation.latex())
+
+
+def test_text_is_for_a_terminal(derivation) -> None:
+    text = derivation.text()
+    assert text.startswith("Equations of motion of ")
+    for s in derivation.q:
+        assert f"\n{s}  " in text
+
+
+def test_symbols_that_enter_nothing_are_not_listed() -> None:
+    """The moments of inertia of a planar arm about the other axes."""
+    text = derive(rp_arm(), symbols=("inertia",)).text()
+    assert "I_zz1" in text
+    assert "I_xx1" not in text
+
+
+def test_unknown_form() -> None:
+    with pytest.raises(DerivationError, match="choose auto, closed or recursive"):
+        DERIVED["slide"]().latex("short")
