@@ -80,3 +80,10 @@ def test_the_first_look_runs_and_leaves_pictures(tmp_path):
     assert "M[1,1] = l2**2*m2" in done.stdout
     for name in ("two_link_arm", "seven_joint_arm"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+
+
+def test_the_pictures_of_geometry_are_drawn(tmp_path):
+    script = ROOT / "examples" / "geometric_pictures.py"
+    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], check=True, cwd=tmp_path)
+    for name in ("hamilton_phase_space", "geodesics", "parallel_transport", "least_action"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000

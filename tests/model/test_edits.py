@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
 
 import qdot
-from qdot.description import WORLD
+from qdot.description import (
+    WORLD,
+    Activation,
+    ActuatorRecord,
+    Contact,
+    DragBox,
+    ExclusionRecord,
+    Fluid,
+    KeyframeRecord,
+    OnJoint,
+    SensorRecord,
+)
+from qdot.errors import UnknownNameError
 from qdot.geometry import Box, Capsule, Sphere
 from qdot.joints import Compound, Fixed, Prismatic, Revolute, Spherical
 from qdot.model import edit
@@ -359,3 +373,86 @@ def test_the_model_given_is_not_changed(change) -> None:
     assert change(model) != model
     assert model == build()
     np.testing.assert_array_equal(qdot.mass_matrix(model, [0.1, 0.2]), M)
+
+
+# ── records beside the tree ──────────────────────────────────────────────────────────────────────
+
+
+def instrumented() -> qdot.Model:
+    """A cart with a pole in a fluid: a drive, sensors, a keyframe, an excluded pair, drag and contact margins."""
+    world = qdot.Mechanism("rig")
+    cart = world.add("cart", Prismatic("x"), Box(0.4, 0.2, 0.2, mass=1.0), stiffness=3.0, rest=0.5)
+    pole = cart.add("pole", Revolute("y"), Box(0.1, 0.1, 1.0, mass=0.2), joint_name="hinge", at=(0, 0, 0.1))
+    pole.add("bob", Fixed(), Box(0.1, 0.1, 0.1, mass=0.1), at=(0, 0, 1.0), joint_name="glue")
+    old = world.description()
+    return qdot.assemble(
+        replace(
+            old,
+            bodies=tuple(
+                replace(
+                    b,
+                    drag=(DragBox(Transform.identity(), 0.1, 0.2, 0.3),),
+                    shapes=tuple(replace(s, contact=Contact(margin=0.01, gap=0.02)) for s in b.shapes),
+                )
+                for b in old.bodies
+            ),
+            fluid=Fluid(density=1.2),
+            actuators=(
+                ActuatorRecord("push", OnJoint("cart")),
+                ActuatorRecord("twist", OnJoint("hinge"), dynamics=Activation("filter", 0.1)),
+            ),
+            sensors=(
+                SensorRecord("angle", "jointpos", "joint", "hinge"),
+                SensorRecord("effort", "actuatorfrc", "actuator", "twist"),
+                SensorRecord("place", "framepos", "xbody", "bob"),
+                SensorRecord("slide", "jointpos", "joint", "cart"),
+            ),
+            keyframes=(KeyframeRecord("up", q=(0.3, 0.1), v=(1.0, 2.0), activation=(0.5,), control=(7.0, 8.0)),),
+            exclusions=(ExclusionRecord("apart", "cart", "bob"),),
+        )
+    )
+
+
+def test_a_locked_joint_takes_its_drive_sensors_and_keyframe_entries_with_it() -> None:
+    locked = edit.lock(instrumented(), "hinge", 0.2)
+    assert locked.control_names() == ["push"]
+    assert [s.name for s in locked.description.sensors] == ["place", "slide"]
+    assert locked.description.keyframes == (KeyframeRecord("up", q=(0.3,), v=(1.0,), control=(7.0,)),)
+    assert {item.subject for item in locked.report} == {"actuator 'twist'", "sensor 'angle'", "sensor 'effort'"}
+
+
+def test_a_welded_body_hands_its_exclusions_and_drag_on() -> None:
+    model = instrumented()
+    welded = edit.weld(model, "bob")
+    (exclusion,) = welded.description.exclusions
+    assert (exclusion.body1, exclusion.body2) == ("cart", "pole")
+    assert [s.name for s in welded.description.sensors] == ["angle", "effort", "slide"]
+    assert any("'place'" in item.subject for item in welded.report)
+    q, v = [0.1, 0.4], [1.0, -2.0]
+    np.testing.assert_allclose(qdot.passive_forces(welded, q, v), qdot.passive_forces(model, q, v), atol=1e-12)
+
+
+def test_all_lengths_scale() -> None:
+    large = edit.scale(instrumented(), 2.0).description
+    cart, pole, _ = large.bodies
+    assert cart.passive.rest == (1.0,)
+    assert pole.drag[0].x == 0.2
+    assert (pole.shapes[0].contact.margin, pole.shapes[0].contact.gap) == (0.02, 0.04)
+    assert large.keyframes[0].q == (0.6, 0.1)
+
+
+def test_models_joined_have_keyframes_of_both_and_say_where_a_fluid_meets_nothing() -> None:
+    both = edit.attach(instrumented(), double_pendulum(), prefix="other_")
+    assert both.description.keyframes[0].q == (0.3, 0.1, 0.0, 0.0)
+    assert both.description.keyframes[0].control == (7.0, 8.0)
+    assert any(item.subject == "fluid" for item in both.report)
+    reverse = edit.attach(double_pendulum(), instrumented(), prefix="rig_")
+    (keyframe,) = reverse.description.keyframes
+    assert (keyframe.name, keyframe.q) == ("rig_up", (0.0, 0.0, 0.3, 0.1))
+    assert [s.object_name for s in reverse.description.sensors][:2] == ["rig_hinge", "rig_twist"]
+
+
+def test_a_sensor_on_nothing_is_refused() -> None:
+    broken = replace(instrumented().description, sensors=(SensorRecord("eye", "framepos", "site", "nowhere"),))
+    with pytest.raises(UnknownNameError, match=r"'eye'.*'nowhere'"):
+        qdot.assemble(broken)

@@ -30,9 +30,10 @@ h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; padding-top: .6rem; border-top: 
 .checked { color: #23713f; background: #eef7f0; padding: .4rem .8rem; border-radius: .4rem; display: inline-block; }
 figure { float: right; margin: 0 0 1rem 1.5rem; width: 21rem; }
 figure img { width: 100%; }
-nav { margin: .8rem 0; } nav a { color: var(--accent); margin-right: 1rem; text-decoration: none; white-space: nowrap; }
+nav { margin: .8rem 0; display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
+nav a { color: var(--accent); text-decoration: none; white-space: nowrap; }
 p { margin: .3rem 0; } .means { color: var(--quiet); margin: 0 0 .9rem 1.2rem; }
-.formula { margin: .5rem 0 .1rem 1.2rem; overflow-x: auto; } .formula div { margin-left: 2rem; }
+.formula { margin: .5rem 0 .1rem 1.2rem; padding: .15rem 0; overflow-x: auto; overflow-y: hidden; } .formula div { margin-left: 2rem; }
 math { font-size: 1.08em; } mtd { padding: .2em .6em; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top; }
 th { color: var(--quiet); font-weight: normal; border-bottom: 1px solid var(--line); }
