@@ -16,9 +16,11 @@ import sympy
 import qdot
 from benchmarks.robots import Missing, Robot, humanoid, quadruped
 from qdot import Mechanism, Model, convert
-from qdot.algebra import Quaternion
+from qdot.algebra import Quaternion, as_array
 from qdot.description import Passive
 from qdot.errors import ModelError, ValueShapeError
+from qdot.formats.mjcf_writer import to_mjcf
+from qdot.formats.urdf_writer import to_urdf
 from qdot.joints import Compound, Continuous, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical
 from qdot.model import edit
 from qdot.model.library import KINDS, pendulum, random_inertia, random_pose, random_state, random_tree
@@ -231,6 +233,58 @@ def test_mujoco_in_the_order_of_an_mjcf_file():
     assert [body.joint_name for body in model.bodies if body.joint.nv] != [mj.joint(i).name for i in range(mj.njnt)]
 
 
+def test_mujoco_orders_branch_by_branch():
+    # The model has its bodies generation by generation; MuJoCo nests them, whatever the order of the records.
+    world = Mechanism("branches")
+    left, right = world.add("left", Revolute("x"), BALL), world.add("right", Prismatic("y"), BALL)
+    left.add("left tip", Spherical(), BALL)
+    right.add("right tip", Revolute("z"), BALL)
+    model = qdot.assemble(world)
+    assert [body.name for body in model.bodies] == ["left", "right", "left tip", "right tip"]
+    bridge = convert.mujoco(model)
+    there = mujoco.MjModel.from_xml_string(to_mjcf(model).text)
+    q, v, *_ = states(model)
+    assert np.array_equal(bridge.q_to(q), convert.mujoco(model, there).q_to(q))
+    assert np.array_equal(bridge.v_to(q, v), convert.mujoco(model, there).v_to(q, v))
+    assert not np.array_equal(bridge.q_to(q), q)
+
+
+def off_frame(joint, frame: Transform) -> Model:
+    """One body whose own frame is not the one that its joint moves."""
+    model = one_joint(joint)
+    (body,) = model.description.bodies
+    return qdot.assemble(replace(model.description, bodies=(replace(body, frame=frame),)))
+
+
+def test_a_ball_on_a_body_with_axes_of_its_own():
+    # In a file of the user's the ball turns the body's own frame F: X(q) = F Fᵀ R F. The file that qdot.save writes
+    # has a body more, whose axes are those that the ball moves.
+    frame = Transform.of(Quaternion(0.6, 0, 0.8, 0))
+    model = off_frame(Spherical(), frame)
+    quat = " ".join(map(str, frame.quaternion()))
+    inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    text = f"""<mujoco><worldbody><body name="link" quat="{quat}"><joint name="link" type="ball"/>{inertial}</body>
+        </worldbody></mujoco>"""
+    for there in (text, to_mjcf(model).text):
+        mj = mujoco.MjModel.from_xml_string(there)
+        data, bridge = mujoco.MjData(mj), convert.mujoco(model, mj)
+        assert_there_and_back(model, bridge)
+        q = states(model)[0][0]
+        data.qpos[:] = bridge.q_to(q)
+        mujoco.mj_forward(mj, data)
+        R = as_array(qdot.frame_pose(model, q, "link").rotation)
+        assert_close(data.body("link").xmat.reshape(3, 3), R, 1e-14)
+
+
+def test_a_free_body_that_moves_another_frame_there():
+    # The velocity of another point is no orthogonal T: such a file is refused, the one that qdot.save writes is not.
+    model = off_frame(Free(), Transform.translation(0.1, 0, 0))
+    mj = mujoco.MjModel.from_xml_string(mjcf(model))
+    with pytest.raises(ModelError, match="free joint 'link' moves another frame here than the own one of body 'link'"):
+        convert.mujoco(model, mj)
+    assert_there_and_back(model, convert.mujoco(model, mujoco.MjModel.from_xml_string(to_mjcf(model).text)))
+
+
 def test_free_body_in_mujoco():
     # By hand: the origin of the joint is 1 m up, the body turned by 90° about z, moving along its own x.
     world = Mechanism("free body")
@@ -354,6 +408,65 @@ def test_an_angle_is_written_as_the_peer_writes_it():
             bridge = convert.pinocchio(model, peer)
             assert_close(bridge.q_to([0.3]), expected, 1e-15)
             assert_close(bridge.q_from(expected), [0.3], 1e-15)
+
+
+PLANES = {
+    "as it is": Planar("z", "x"),
+    "along y": Planar("z", "y"),
+    "askew": Planar("z", (0.6, 0.8, 0)),
+    "upside down": Planar("-z", (0.6, 0.8, 0)),
+}
+
+
+@pytest.mark.parametrize("plane", PLANES.values(), ids=PLANES.keys())
+@pytest.mark.parametrize("whole", [True, False], ids=["joint", "part of a joint"])
+def test_planar_joints_in_pinocchio(plane, whole):
+    # Pinocchio moves in the plane of x and y of its joint, and knows nothing of qdot's directions in it.
+    rng = np.random.default_rng(0)
+    at, bend = random_pose(rng), random_pose(rng)
+    world, theirs = Mechanism("puck"), pin.Model()
+    post = world.add("post", Revolute("x"), BALL, joint_name="post")
+    k = theirs.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "post")
+    theirs.appendBodyToJoint(k, to_pin(BALL), pin.SE3.Identity())
+    post.add("puck", plane if whole else Compound(Revolute("y"), Fixed(bend), plane), BALL, at=at, joint_name="puck")
+    joint = pin.JointModelPlanar()
+    if not whole:
+        joint = pin.JointModelComposite()
+        joint.addJoint(pin.JointModelRY(), pin.SE3.Identity())
+        joint.addJoint(pin.JointModelPlanar(), pin.SE3(as_array(bend)))
+    k = theirs.addJoint(k, joint, pin.SE3(as_array(at)), "puck")
+    theirs.appendBodyToJoint(k, to_pin(BALL), pin.SE3.Identity())
+    model = qdot.assemble(world)
+    bridge, data = convert.pinocchio(model, theirs), theirs.createData()
+    assert_there_and_back(model, bridge)
+    for q, v, a, _ in zip(*states(model), strict=True):
+        peer_q, peer_v = bridge.q_to(q), bridge.v_to(q, v)
+        pin.forwardKinematics(theirs, data, peer_q, peer_v)
+        assert_close(data.oMi[k].homogeneous, as_array(qdot.frame_pose(model, q, "puck")))
+        peer_tau = pin.rnea(theirs, data, peer_q, peer_v, bridge.a_to(q, v, a))
+        assert_close(bridge.tau_from(peer_q, peer_tau), qdot.inverse_dynamics(model, q, v, a))
+
+
+def to_pin(inertia: Inertia) -> pin.Inertia:
+    return pin.Inertia(float(inertia.mass), np.array(list(inertia.com), dtype=float), as_array(inertia.at_com))
+
+
+def test_a_plane_that_pinocchio_does_not_read():
+    # Pinocchio takes no notice of <axis>; the file that qdot.save writes has the plane in the pose of the joint.
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    text = f"""<robot name="puck"><link name="table">{inertial}</link><link name="puck">{inertial}</link>
+        <joint name="slide" type="planar"><parent link="table"/><child link="puck"/><axis xyz="1 0 0"/></joint>
+        </robot>"""
+    model = qdot.load(text)
+    with pytest.raises(ModelError, match="'slide' moves in another plane here than in Pinocchio"):
+        convert.pinocchio(model, pin.buildModelFromXML(text))
+    with pytest.raises(ModelError, match=r"'slide' is not in the plane of x and y.* give the pinocchio\.Model"):
+        convert.pinocchio(model)
+    theirs = pin.buildModelFromXML(to_urdf(model).text)
+    data, q = theirs.createData(), states(model)[0][0]
+    pin.framesForwardKinematics(theirs, data, convert.pinocchio(model, theirs).q_to(q))
+    puck = data.oMf[theirs.getFrameId("puck")].homogeneous
+    assert_close(puck, as_array(qdot.frame_pose(model, q, "puck")))
 
 
 # ── symbols ──────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 import qdot
+from qdot.cli import convert
 from qdot.description import Item, Report, Severity
+from qdot.formats.written import Written
 from tests.cli.files import ARM, HOPPER, ran
 
 
@@ -32,12 +34,15 @@ def test_what_the_target_cannot_express_is_told(capsys, tmp_path):
     source, target = tmp_path / "hopper.xml", tmp_path / "hopper.urdf"
     source.write_text(HOPPER)
     result = ran(capsys, "convert", source, target)
-    assert target.exists()
     assert "cannot express" in result.words
     assert "physics" in result.out
     assert result.code == 1  # a URDF has no servos
+    assert "is not written: it would not move as" in result.err
+    assert not target.exists()
+    result = ran(capsys, "convert", source, target, "--lenient")
+    assert result.code == 0
     assert "does not move as" in result.err
-    assert ran(capsys, "convert", source, target, "--force", "--lenient").code == 0
+    assert target.exists()
 
 
 def test_nothing_is_overwritten_by_accident(capsys, arm):
@@ -63,7 +68,11 @@ def test_exit_code_says_whether_the_motion_is_the_same(capsys, monkeypatch, arm,
     told = Report((Item(severity, "joint 'a'", "it is soft", "made stiff"),))
     loaded, saved = (told, Report()) if lost_by == "load" else (Report(), told)
     model = qdot.assemble(replace(qdot.load(arm).description, report=loaded))
+    written = Written("<mujoco/>", {}, saved)
     monkeypatch.setattr(qdot, "load", lambda *_, **__: model)
-    monkeypatch.setattr(qdot, "save", lambda *_, **__: saved)
-    assert ran(capsys, "convert", arm, arm.with_suffix(".xml")).code == (severity is Severity.PHYSICS)
-    assert ran(capsys, "convert", arm, arm.with_suffix(".xml"), "--lenient").code == 0
+    monkeypatch.setattr(convert, "in_format", lambda *_, **__: written)
+    changed, target = severity is Severity.PHYSICS, arm.with_suffix(".xml")
+    assert ran(capsys, "convert", arm, target).code == changed
+    assert target.exists() != changed
+    assert ran(capsys, "convert", arm, target, "--lenient", "--force").code == 0
+    assert target.read_text() == "<mujoco/>"

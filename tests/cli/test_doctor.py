@@ -16,7 +16,7 @@ from qdot.cli import doctor, examination
 from qdot.cli.examination import CRASHED, ENDLESS, LOADED, Examiner, Finding, finding_of
 from tests.cli.files import ARM, BROKEN, HOPPER, PART, ran
 
-OPTIONS = {"base": "fixed", "strict": True, "inertia": "keep", "packages": None}
+OPTIONS = {"base": "fixed", "strict": True, "inertia": "keep", "masses": False, "packages": None, "xacro": None}
 
 
 @pytest.fixture
@@ -67,6 +67,28 @@ def test_all_is_well(capsys, tmp_path):
 def test_an_empty_folder(capsys, tmp_path):
     result = ran(capsys, "doctor", tmp_path)
     assert (result.code, result.words) == (0, "0 model files")
+
+
+def test_masses_are_compared_with_shapes_on_demand(capsys, tmp_path):
+    heavy, found = tmp_path / "heavy.urdf", tmp_path / "found.json"
+    heavy.write_text(ARM.replace('<mass value="2"/>', '<mass value="2000"/>'))
+    assert ran(capsys, "doctor", tmp_path, "--json", found, "--masses").code == 0
+    ((entry),) = json.loads(found.read_text("utf-8"))["files"]
+    (item,) = [item for item in entry["report"] if "kg/m³" in item["found"]]
+    assert (item["file"], item["line"]) == (str(heavy), 5)
+
+
+def test_arguments_of_xacro_files_are_for_these_alone(capsys, tmp_path):
+    pytest.importorskip("xacrodoc")
+    (tmp_path / "arm.urdf").write_text(ARM)
+    (tmp_path / "one.XACRO").write_text(
+        '<robot name="rig" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="link" default=""/>'
+        '<link name="$(arg link)"/></robot>'
+    )
+    assert ran(capsys, "doctor", tmp_path).code == 1
+    result = ran(capsys, "doctor", tmp_path, "--xacro", "link=base")
+    assert (result.code, result.err) == (0, "")
+    assert "2 model files: 2 loaded" in result.words
 
 
 def test_no_folder(capsys, tmp_path):

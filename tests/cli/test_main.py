@@ -11,7 +11,7 @@ import pytest
 import qdot
 from qdot.cli import main as program
 from qdot.cli.main import COMMANDS, main
-from tests.cli.files import ARM, BROKEN, ran
+from tests.cli.files import ARM, BROKEN, HOPPER, ran
 
 PROGRAM = [sys.executable, "-m", "qdot.cli"]
 
@@ -44,7 +44,17 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["dance"], ["show"], ["show", "a", "--base", "round"], ["show", "a", "--package", "robot"]]
+    "words",
+    [
+        [],
+        ["dance"],
+        ["show"],
+        ["show", "a", "--base", "round"],
+        ["show", "a", "--package", "robot"],
+        ["doctor", "a", "--timeout", "nan"],
+        ["doctor", "a", "--timeout", "-1"],
+        ["doctor", "a", "--timeout", "soon"],
+    ],
 )
 def test_wrong_usage(capsys, words):
     code, out, err = usage(capsys, *words)
@@ -60,6 +70,30 @@ def test_errors_are_one_message(capsys, tmp_path):
     assert result.err.startswith(f"qdot: {file}:3: ")
     assert "Traceback" not in result.err
     assert result.err.count("\n") == 1  # the terminal wraps it, not we: a path can be copied
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "remedy"),
+    [
+        (ARM.replace("0.6 0 0.8", "0 0 0"), (), "--lenient loads it all the same, and the report tells"),
+        (HOPPER, ("--base", "free"), "--base free is for URDF"),
+        (ARM, ("--xacro", "a=b"), "--xacro NAME=VALUE is for files that end in .xacro"),
+    ],
+)
+def test_remedies_are_options(capsys, tmp_path, text, words, remedy):
+    file = tmp_path / "robot.xml"
+    file.write_text(text)
+    result = ran(capsys, "show", file, *words)
+    assert result.code == 2
+    assert remedy in result.err
+
+
+def test_remedies_in_reports_are_options(capsys, tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM.replace('<box size="0.1 0.1 0.4"/>', '<mesh filename="package://pkg/arm.stl"/>'))
+    words = ran(capsys, "show", file).words
+    assert "--package" in words
+    assert "packages=" not in words
 
 
 def test_no_such_file(capsys, tmp_path):
@@ -87,6 +121,22 @@ def test_a_reader_who_goes_away(tmp_path):
         ended = subprocess.run([*PROGRAM, "show", str(file)], stdout=pipe, stderr=subprocess.PIPE, check=False)
     assert ended.stderr == b""
     assert ended.returncode == program.UNREAD
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device here")
+def test_a_full_disk(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM)
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([*PROGRAM, "show", str(file)], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == program.FAILED
+    assert ended.stderr == b"qdot: the output cannot be written: No space left on device\n"
+
+
+def test_a_path_that_is_no_text(tmp_path):
+    ended = subprocess.run([*PROGRAM, "show", os.fsencode(tmp_path) + b"/\xff.urdf"], capture_output=True, check=False)
+    assert ended.returncode == program.FAILED
+    assert b"no such file" in ended.stderr
 
 
 def test_an_output_that_knows_ascii_only(tmp_path):

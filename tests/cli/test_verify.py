@@ -44,7 +44,8 @@ def test_a_broken_joint(capsys, broken):
     assert "look here first" in result.words
 
 
-def test_every_route_on_demand(capsys, arm):
+def test_every_route_on_demand(capsys, monkeypatch, arm):
+    monkeypatch.setenv("COLUMNS", "200")  # so that no cell is broken
     assert "Hamilton" not in ran(capsys, "verify", arm, "--states", "1").out
     words = ran(capsys, "verify", arm, "--states", "1", "--all").words
     for told in ("Hamilton", "explicit Lagrange", "bias(q, v)", "By body", "upper shoulder"):

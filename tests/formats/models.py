@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from qdot.description import (
     Passive,
     Pulley,
     SensorRecord,
+    Severity,
     ShapeRecord,
     Softness,
     TendonRecord,
@@ -44,6 +46,7 @@ from qdot.description import (
     WeldRecord,
     Wrap,
 )
+from qdot.formats.written import Written
 from qdot.geometry import (
     Box,
     Capsule,
@@ -288,6 +291,28 @@ def everything() -> Model:
     q, v, _ = random_state(model, 5)
     key = KeyframeRecord("pose", 1.5, tuple(q), tuple(v), (0.1, 0.2), tuple(np.linspace(-1, 1, len(actuators))))
     return qdot.assemble(replace(description, keyframes=(key, KeyframeRecord("start"))))
+
+
+def changed(model: Model, **records: object) -> Model:
+    """The model with other records."""
+    return qdot.assemble(replace(model.description, **records))
+
+
+# ── what was written ─────────────────────────────────────────────────────────────────────────────
+
+
+def loaded(written: Written, folder: Path) -> Model:
+    """The model that is read back from files."""
+    for name, content in written.assets.items():
+        (folder / name).write_bytes(content)
+    file = folder / ("model.urdf" if "<robot" in written.text else "model.xml")
+    file.write_text(written.text)
+    return qdot.load(file)
+
+
+def severities(written: Written, subject: str = "") -> set[Severity]:
+    """Of what the report says of a subject."""
+    return {item.severity for item in written.report if subject in item.subject}
 
 
 # ── what is the same ─────────────────────────────────────────────────────────────────────────────

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 
+import mujoco
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import qdot
 from qdot.errors import ModelError, QdotError
-from qdot.formats import mjcf_read_limits as limits
+from qdot.formats import mjcf_read_limits as limits, mjcf_read_numbers as numbers
 from tests.formats.mjcf_forces import MODELS
 
 GEOM = '<geom size="0.1"/>'
@@ -40,7 +42,20 @@ REFUSED = {
     "unknown mesh": (mjcf('<geom type="mesh" mesh="m"/>'), 2, "'m'"),
     "no such file": (mjcf("", '\n<asset><mesh file="none.stl"/></asset>'), None, "none.stl"),
     "no such include": (mjcf('<include file="none.xml"/>'), 2, "none.xml"),
-    "endless reference": (mjcf(f'<body><joint name="j" ref="inf"/>{GEOM}</body>'), None, "joint 'j': its reference"),
+    "endless reference": (
+        mjcf(f'<body>\n<joint ref="inf"/>{GEOM}</body>'),
+        3,
+        "<joint>: the attribute 'ref' has 'inf'",
+    ),
+    "empty anchor": (mjcf('<body name="b"/>', '\n<equality><connect body1="b" anchor=""/></equality>'), 3, "anchor"),
+    "model without a file": (mjcf("", '\n<asset><model name="m"/></asset>'), 3, "<model>: the attribute 'file'"),
+    "model of an empty file": (mjcf("", '\n<asset><model file=" "/></asset>'), 3, "<model>: the attribute 'file'"),
+    "include from a package": (mjcf('<include file="package://a/b.xml"/>'), 2, "by plain paths"),
+    "side of a cube from a package": (
+        mjcf("", '\n<asset><texture type="cube" fileup="package://a/b.png"/></asset>'),
+        3,
+        "by plain paths",
+    ),
     "endless inertia": (mjcf('<body><inertial pos="1e300 0 0" mass="1" diaginertia="1 1 1"/></body>'), 2, "finite"),
     "broken off": ("<mujoco>\n<worldbody>", 2, "breaks off"),
     "entities": ('<!DOCTYPE m [<!ENTITY a "b">]>\n<mujoco/>', 1, "DOCTYPE"),
@@ -76,28 +91,148 @@ def test_includes_in_a_circle_are_refused(tmp_path):
 # ── what would take for ever ─────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("tag", "attribute"), [(tag, attribute) for tag, of_it in limits.MOST.items() for attribute in of_it]
-)
-def test_counts_beyond_any_model_are_refused_before_mujoco_tries(tag, attribute):
-    most = limits.MOST[tag][attribute]
+BOUNDS = [(tag, attribute, most) for table in (limits.EACH, limits.ALL) for tag, of_it in table.items()
+          for attribute, most in of_it.items()]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tag", "attribute", "most"), BOUNDS)
+def test_counts_beyond_any_model_are_refused_before_mujoco_tries(tag, attribute, most):
+    tag = tag or "user"
     with pytest.raises(ModelError, match=f"text:2: <{tag}>: {attribute} = .* asks for more") as error:
         qdot.load(mjcf(f'<{tag} {attribute}="{10 * most:.0f}"/>'))
-    assert f"{most:g}; give less" in str(error.value)
+    assert re.search(f"{most:g}( in all)?; give less".replace("+", r"\+"), str(error.value))
 
 
-def test_copies_of_copies_count():
-    inner = f'<replicate count="1000" offset="1 0 0"><body>{GEOM}</body></replicate>'
-    with pytest.raises(ModelError, match="makes 1e\\+06 copies"):
-        qdot.load(mjcf(f'<replicate count="1000" offset="0 1 0">{inner}</replicate>'))
+@pytest.mark.parametrize("attribute", sorted(limits.PER_ELEMENT))
+def test_numbers_for_every_element_count_with_the_elements(attribute):
+    size = f'<size {attribute}="1000"/>'
+    assert qdot.load(mjcf(GEOM * 5, size)).nv == 0
+    many = f'<replicate count="1000" offset="1 0 0">{GEOM}</replicate>'
+    with pytest.raises(ModelError, match=f"text:2: <size>: {attribute} = '1000' asks for more"):
+        qdot.load(mjcf(many, size))
 
 
-def test_counts_in_included_files_count_too(tmp_path):
-    (tmp_path / "part.xml").write_text('<mujocoinclude>\n<replicate count="99999999"/></mujocoinclude>')
-    file = tmp_path / "robot.xml"
-    file.write_text('<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>')
+def copied(count: int, text: str) -> str:
+    return f'<replicate count="{count}" offset="1 0 0">{text}</replicate>'
+
+
+BOMBS = {
+    "copies of copies": (mjcf(copied(1000, copied(1000, GEOM))), "<replicate>: count = '1000' asks for more"),
+    "many copies": (mjcf(copied(300, GEOM) * 50), "<replicate>: count = '300' asks for more .* in all"),
+    "copies of much": (mjcf(copied(9000, GEOM * 50)), "<geom>: with it, more than 100000 elements are copies"),
+    "copies of flexes": (
+        mjcf(copied(99, '<flexcomp name="f" type="grid" dim="2" count="30 30 1" spacing="1 1 1"/>')),
+        "<flexcomp>: count = '30 30 1' asks for more",
+    ),
+    "textures": (
+        mjcf("", "<asset>" + '<texture type="2d" builtin="flat" width="4000" height="4000"/>' * 4 + "</asset>"),
+        "<texture>: width = '4000' asks for more",
+    ),
+    "cube": (mjcf("", '<asset><texture builtin="flat" width="4000" height="1"/></asset>'), "<texture>: width"),
+    "height fields": (
+        mjcf("", "<asset>" + '<hfield nrow="2000" ncol="3000" size="1 1 1 1"/>' * 2 + "</asset>"),
+        "<hfield>: nrow = '2000' asks for more",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "cause"), BOMBS.values(), ids=BOMBS)
+def test_what_adds_up_and_multiplies_counts(text, cause):
+    with pytest.raises(ModelError, match=f"text:2: {cause}"):
+        qdot.load(text)
+
+
+BOMB = '\n<replicate count="99999999"/>'
+
+
+def write(folder, files: dict[str, str]):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder / "main.xml"
+
+
+INCLUDING = {
+    "beside": {"main.xml": '<include file="part.xml"/>', "part.xml": BOMB},
+    "beside the main file": {
+        "main.xml": '<include file="sub/a.xml"/>',
+        "sub/a.xml": '<include file="part.xml"/>',
+        "part.xml": BOMB,
+        "sub/part.xml": "",
+    },
+    "beside the including file": {
+        "main.xml": '<include file="sub/a.xml"/>',
+        "sub/a.xml": '<include file="part.xml"/>',
+        "sub/part.xml": BOMB,
+    },
+}
+
+
+@pytest.mark.parametrize("files", INCLUDING.values(), ids=INCLUDING)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_counts_in_included_files_count_too(files, as_text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {name: f"<mujocoinclude>{text}</mujocoinclude>" for name, text in files.items()}
+    text = f"<mujoco><worldbody>{files['main.xml']}</worldbody></mujoco>".replace("mujocoinclude", "frame")
+    main = write(tmp_path, files | {"main.xml": text})
     with pytest.raises(ModelError, match=r"part\.xml:2: <replicate>: count"):
-        qdot.load(file)
+        qdot.load(text if as_text else main)
+
+
+def test_a_file_that_mujoco_does_not_take_is_not_looked_through(tmp_path):
+    files = INCLUDING["beside the main file"] | {"part.xml": "<site/>", "sub/part.xml": BOMB}
+    files = {name: f"<mujocoinclude>{text}</mujocoinclude>" for name, text in files.items()}
+    main = write(tmp_path, files | {"main.xml": mjcf('<include file="sub/a.xml"/>')})
+    assert qdot.load(main).nv == 0
+
+
+def model(file: str, name: str = "m") -> str:
+    return f'<asset><model name="{name}" file="{file}"/></asset>'
+
+
+ATTACH = '\n<attach model="m" body="b" prefix="{}"/>'
+PART = mjcf(f'<body name="b">{GEOM}</body>')
+
+
+def test_models_that_are_attached_count_too(tmp_path):
+    files = {"main.xml": mjcf("", model("sub/part.xml")), "sub/part.xml": mjcf("", model("own.xml"))}
+    main = write(tmp_path, files | {"sub/own.xml": mjcf(BOMB)})
+    with pytest.raises(ModelError, match=r"own\.xml:3: <replicate>: count"):
+        qdot.load(main)
+    many = "".join(map(ATTACH.format, range(30)))
+    main = write(tmp_path, {"main.xml": mjcf(many, model("part.xml")), "part.xml": mjcf(copied(500, GEOM))})
+    with pytest.raises(ModelError, match=r"main\.xml:23: <attach>: with it, 'count' of <replicate> asks for more"):
+        qdot.load(main)
+    main = write(tmp_path, {"main.xml": mjcf(copied(9000, ATTACH.format("p")), model("part.xml"))})
+    write(tmp_path, {"part.xml": mjcf(GEOM * 20)})
+    with pytest.raises(ModelError, match=r"main\.xml:3: <attach>: with it, more than 100000 elements are copies"):
+        qdot.load(main)
+
+
+def test_models_are_attached(tmp_path):
+    main = write(tmp_path, {"main.xml": mjcf(ATTACH.format("p"), model("part.xml")), "part.xml": PART})
+    assert [body.name for body in qdot.load(main).bodies] == ["pb"]
+
+
+def test_models_that_attach_models_twice_are_read_in_a_moment_or_refused(tmp_path):
+    files = {
+        f"part{k}.xml": mjcf("", model(f"part{k + 1}.xml", "a") + model(f"part{k + 1}.xml", "b")) for k in range(19)
+    }
+    main = write(tmp_path, files | {"main.xml": files["part0.xml"], "part19.xml": PART})
+    with pytest.raises(ModelError, match="<model>: with it, more than 1e\\+06 elements would be read"):
+        qdot.load(main)
+
+
+def test_files_within_files_without_end_are_refused(tmp_path):
+    main = write(tmp_path, {"main.xml": mjcf("", model("main.xml"))})
+    with pytest.raises(ModelError, match=r"main\.xml:2: <model>: the file 'main.xml' leads back to itself"):
+        qdot.load(main)
+    files = {f"part{k}.xml": mjcf("", model(f"part{k + 1}.xml")) for k in range(30)}
+    with pytest.raises(ModelError, match=r"part\d+\.xml:2: <model>: more than 20 files lie within each other"):
+        qdot.load(write(tmp_path, files | {"main.xml": files["part0.xml"], "part30.xml": PART}))
+    files = {f"part{k}.xml": f'<mujocoinclude><include file="part{k + 1}.xml"/></mujocoinclude>' for k in range(30)}
+    with pytest.raises(ModelError, match=r"part\d+\.xml:1: <include>: more than 20 files lie within each other"):
+        qdot.load(write(tmp_path, files | {"main.xml": mjcf('<include file="part0.xml"/>')}))
 
 
 def test_a_muscle_that_blows_up_does_not_keep_the_compiler_busy():
@@ -105,6 +240,53 @@ def test_a_muscle_that_blows_up_does_not_keep_the_compiler_busy():
     world = f'<body>{GEOM}<joint name="j"/><inertial pos="0 0 1e20" mass="2" diaginertia="1 1 1"/></body>'
     text = mjcf(world, '<compiler><lengthrange accel="1e20"/></compiler><actuator><muscle joint="j"/></actuator>')
     assert qdot.load(text, strict=False).nv == 1
+
+
+# ── numbers that are none ────────────────────────────────────────────────────────────────────────
+
+JOINT = f'<body>{GEOM}<joint name="j"/></body>'
+NOT_A_NUMBER = {
+    "range": mjcf(f'<body><joint range="nan 1"/>{GEOM}</body>'),
+    "wind": mjcf("", '<option density="1" wind="0 NaN 0"/>'),
+    "gear": mjcf(JOINT, '<actuator><motor joint="j" gear="-nan"/></actuator>'),
+    "gainprm": mjcf(JOINT, '<actuator><general joint="j" gainprm="nan(7)"/></actuator>'),
+    "qpos": mjcf(JOINT, '<keyframe><key qpos="&#110;an"/></keyframe>'),
+    "data": mjcf("", '<custom><numeric name="nan" data="1 nan"/></custom>'),
+    "pos": mjcf('<body pos="0 0 inf"/>'),
+    "damping": mjcf("", '<default><joint damping="+Infinity"/></default>'),
+}
+
+
+@pytest.mark.parametrize("attribute", NOT_A_NUMBER)
+def test_numbers_that_are_not_finite_never_load(attribute):
+    with pytest.raises(ModelError, match=f"text:2: <\\w+>: the attribute '{attribute}' has .* for a number"):
+        qdot.load(NOT_A_NUMBER[attribute], strict=False)
+
+
+def test_numbers_that_are_not_finite_are_found_in_other_files(tmp_path):
+    main = write(tmp_path, {"main.xml": mjcf('<include file="part.xml"/>', model("model.xml"))})
+    write(tmp_path, {"part.xml": "<mujocoinclude/>", "model.xml": mjcf('<body pos="nan 0 0"/>')})
+    with pytest.raises(ModelError, match=r"model\.xml:2: <body>: the attribute 'pos' has 'nan'"):
+        qdot.load(main)
+    write(tmp_path, {"part.xml": '<mujocoinclude>\n<body pos="nan 0 0"/></mujocoinclude>', "model.xml": PART})
+    with pytest.raises(ModelError, match=r"part\.xml:2: <body>: the attribute 'pos' has 'nan'"):
+        qdot.load(main)
+
+
+def test_names_may_be_nan_and_ranges_endless():
+    text = mjcf(
+        f'<body name="nan"><joint name="inf" range="-inf inf"/>{GEOM}<site name="nan"/></body>',
+        '<actuator><motor name="nan" joint="inf" ctrlrange="0 inf"/></actuator><sensor><gyro site="nan" cutoff="inf"/>'
+        '</sensor><custom><text name="nan" data="nan"/></custom>',
+    )
+    body, (actuator,) = qdot.load(text).body("nan"), qdot.load(text).actuators
+    assert (body.joint.limits.lower, body.joint.limits.upper) == ((-math.inf,), (math.inf,))
+    assert actuator.control_range == (0.0, math.inf)
+
+
+def test_all_texts_are_attributes_of_mujoco():
+    known = set(mujoco.mj_printSchema(False, True).split())
+    assert known > set(numbers.TEXTS.split())
 
 
 # ── anything ─────────────────────────────────────────────────────────────────────────────────────

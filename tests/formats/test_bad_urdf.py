@@ -6,13 +6,17 @@ import re
 import xml.etree.ElementTree as ET
 from copy import deepcopy
 from functools import cache
+from math import inf
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import qdot
 from benchmarks.robots import in_wheels
+from qdot.algebra import Vec3
+from qdot.description import Severity
 from qdot.errors import ModelError, QdotError
+from qdot.joints import Continuous, Planar
 
 LINKS = '<link name="a"/><link name="b"/><link name="c"/>\n'
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
@@ -61,33 +65,18 @@ REFUSED = {
     "no effort": (
         LINKS + AB + joint("k", "b", "c", "revolute", '<limit velocity="1"/>'), 4, "the attribute 'effort' is missing"
     ),
-    "crossing limits": (
-        LINKS + AB + joint("k", "b", "c", "revolute", '<limit lower="2" upper="1" velocity="1" effort="1"/>'),
-        4,
-        "joint 'k': revolute joint: lower limit 2.0 is above upper limit 1.0",
-    ),
-    "negative effort": (
-        LINKS + AB + joint("k", "b", "c", "continuous", '<limit velocity="1" effort="-1"/>'),
-        4,
-        "joint 'k': continuous joint: a effort limit is negative",
-    ),
-    "zero axis": (LINKS + AB + joint("k", "b", "c", "continuous", '<axis xyz="0 0 0"/>'), 4, "joint 'k': axis"),
     "axis without numbers": (LINKS + AB + joint("k", "b", "c", "continuous", "<axis/>"), 4, "'xyz' is missing"),
     "empty dynamics": (LINKS + AB + joint("k", "b", "c", "continuous", "<dynamics/>"), 4, "neither damping nor"),
-    "negative damping": (
-        LINKS + AB + joint("k", "b", "c", "continuous", '<dynamics damping="-1"/>'), 4, "joint 'k': damping and"
-    ),
     "mimic of nothing": (LINKS + AB + joint("k", "b", "c", "continuous", "<mimic/>"), 4, "'joint' is missing"),
-    "mimic of itself": (
-        LINKS + AB + joint("k", "b", "c", "continuous", '<mimic joint="k"/>'), 4, "joint 'k' mimics itself"
-    ),
     "origin of two numbers": (LINKS + AB + joint("k", "b", "c", inner='<origin xyz="1 2"/>'), 4, "needs 3 numbers"),
     "origin with a comma": (LINKS + AB + joint("k", "b", "c", inner='<origin rpy="1,5 0 0"/>'), 4, "needs 3 numbers"),
     "no mass": (inertial(MOMENTS), 3, "<inertial> has no <mass>"),
     "no moments": (inertial(MASS), 3, "<inertial> has no <inertia>"),
     "mass without a value": (inertial("<mass/>" + MOMENTS), 4, "<mass>: the attribute 'value' is missing"),
     "missing moment": (inertial(MASS + MOMENTS.replace('ixy="0"', "")), 4, "<inertia>: the attribute 'ixy' is missing"),
-    "negative mass": (inertial('<mass value="-1"/>' + MOMENTS), 3, "body 'a': no body can have its inertia"),
+    "negative mass": (
+        inertial('<mass value="-1"/>' + MOMENTS), 3, "its inertia: the mass is negative: -1 kg; it cannot be simulated"
+    ),
     "infinite mass": (inertial('<mass value="inf"/>' + MOMENTS), 4, "<mass>: the attribute 'value' needs one number"),
     "sphere without a radius": (
         '<link name="a">\n<visual><geometry><sphere/></geometry></visual></link>', 3, "'radius' is missing"
@@ -104,6 +93,105 @@ def test_wrong_robots_are_refused_with_their_place(case: str) -> None:
     inner, line, message = REFUSED[case]
     with pytest.raises(ModelError, match=rf"^text:{line}: .*{re.escape(message)}"):
         qdot.load(f'<robot name="rig">\n{inner}</robot>')
+
+
+CHANGED = {
+    "crossing limits": (
+        joint("k", "b", "c", "revolute", '<limit lower="2" upper="1" velocity="1" effort="1"/>'),
+        "joint 'k': its lower limit 2 is above its upper limit 1; left out: it moves without end",
+        lambda joint, _: (joint.limits.lower, joint.limits.upper) == ((-inf,), (inf,)),
+    ),
+    "negative effort": (
+        joint("k", "b", "c", "continuous", '<limit velocity="1" effort="-3"/>'),
+        "joint 'k': its effort is negative: -3; taken as inf",
+        lambda joint, _: (joint.limits.velocity, joint.limits.effort) == ((1,), (inf,)),
+    ),
+    "zero axis": (
+        joint("k", "b", "c", "prismatic", LIMIT + '<axis xyz="0 0 0"/>'),
+        "joint 'k': its axis is zero; taken as 1 0 0",
+        lambda joint, _: joint.axis == Vec3(1, 0, 0),
+    ),
+    "zero axis of a plane": (
+        joint("k", "b", "c", "planar", '<axis xyz="0 0 1e-300"/>'),
+        "joint 'k': its axis is zero; taken as 1 0 0",
+        lambda joint, _: joint == Planar("x"),
+    ),
+    "negative damping": (
+        joint("k", "b", "c", "continuous", '<dynamics damping="-1" friction="2"/>'),
+        "joint 'k': its damping is negative: -1; taken as 0",
+        lambda _, passive: (passive.damping, passive.friction) == ((0,), (2,)),
+    ),
+    "negative friction": (
+        joint("k", "b", "c", "continuous", '<dynamics friction="-1"/>'),
+        "joint 'k': its friction is negative: -1; taken as 0",
+        lambda _, passive: passive.friction == (0,),
+    ),
+    "mimic of itself": (
+        joint("k", "b", "c", "continuous", '<mimic joint="k"/>'),
+        "joint 'k': it mimics joint 'k'; left out, it moves freely",
+        lambda joint, _: joint == Continuous("x"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_what_cannot_move_as_the_file_says_is_refused_or_told(case: str) -> None:
+    """Pinocchio loads all but the negative effort; strict=False does, with something else in place of what is wrong."""
+    inner, message, holds = CHANGED[case]
+    text = f'<robot name="rig">\n{LINKS}{AB}{inner}</robot>'
+    with pytest.raises(ModelError, match=rf"(?s)^text: the motion would not .*\n  text:4: {re.escape(message)}"):
+        qdot.load(text)
+    model = qdot.load(text, strict=False)
+    (item,) = model.report.of(Severity.PHYSICS)
+    assert str(item).startswith(f"text:4: {message}")
+    assert holds(model.body("c").joint, model.body("c").passive)
+
+
+SLIPS = {
+    "<Inertial>": ('<link name="c"><Inertial/></link>', "<link>", "did you mean <inertial>?"),
+    "<intertial>": ('<link name="c"><intertial/></link>', "<link>", "did you mean <inertial>?"),
+    "<Joint>": ("<Joint/>", "<robot>", "did you mean <joint>?"),
+    "<mimick>": (joint("k", "a", "b", "continuous", '<mimick joint="j"/>'), "<joint>", "did you mean <mimic>?"),
+    "<axes>": (joint("k", "a", "b", "continuous", '<axes xyz="0 0 1"/>'), "<joint>", "did you mean <axis>?"),
+    "damping_": (
+        joint("k", "a", "b", "continuous", '<dynamics friction="1" damping_="1"/>'), "<dynamics>", "mean 'damping'?"
+    ),
+    "Lower": (
+        joint("k", "a", "b", "revolute", '<limit Lower="-1" upper="1" velocity="1" effort="1"/>'), "<limit>", "'lower'?"
+    ),
+    "multipler": (joint("k", "a", "b", "continuous", '<mimic joint="j" multipler="2"/>'), "<mimic>", "'multiplier'?"),
+    "ryp": (joint("k", "a", "b", inner='<origin xyz="1 0 0" rpyy="0 0 1"/>'), "<origin>", "mean 'rpy'?"),
+    "<orign> of a collision": (
+        '<link name="c"><collision><orign xyz="1 0 0"/><geometry><sphere radius="1"/></geometry></collision></link>',
+        "<collision>",
+        "did you mean <origin>?",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SLIPS)
+def test_slips_of_the_pen_that_change_the_motion_are_refused(case: str) -> None:
+    inner, subject, hint = SLIPS[case]
+    links = '<link name="a"/>' if "joint" not in inner else '<link name="a"/><link name="b"/>'
+    hold = joint("h", "a", "c") if 'name="c"' in inner else ""
+    text = f'<robot name="rig">{links}\n{inner}{hold}</robot>'
+    with pytest.raises(ModelError, match=rf"(?s)^text: .*\n  text:2: {subject}: .*{re.escape(hint)}"):
+        qdot.load(text)
+    assert [item.severity for item in qdot.load(text, strict=False).report].count(Severity.PHYSICS) == 1
+
+
+def test_slips_of_the_pen_in_what_is_only_seen_are_told() -> None:
+    seen = '<visual><orign xyz="1 0 0"/><geometry><sphere radius="1"/></geometry></visual>'
+    (item,) = qdot.load(f'<robot name="rig"><link name="a">{seen}</link></robot>').report
+    assert item.severity is Severity.IGNORED
+    assert "did you mean <origin>?" in item.done
+
+
+def test_other_things_that_urdf_does_not_have_are_no_slips() -> None:
+    """Robots that others use have these: <limit gear_velocity=...> in ANYmal."""
+    limit = LIMIT.replace("/>", ' gear_velocity="10"/>')
+    text = f'<robot name="rig">{LINKS}{AB}{joint("k", "b", "c", "revolute", limit + "<hardware/>")}</robot>'
+    assert {item.severity for item in qdot.load(text).report} == {Severity.IGNORED}
 
 
 def test_wrong_roots_are_refused() -> None:

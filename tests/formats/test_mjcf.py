@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 
 import mujoco
@@ -33,6 +34,9 @@ from qdot.description import (
 )
 from qdot.errors import ModelError
 from qdot.formats import mjcf_read_fields as fields
+from qdot.formats.mjcf_reader import read_mjcf
+from qdot.formats.resolve import Resolver
+from qdot.formats.source import Source
 from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Sphere
 from qdot.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from tests.formats.mujoco_terms import Peer, force_terms, frame_terms, rigid_body_terms
@@ -356,6 +360,31 @@ def test_armature_and_damping_of_actuators_are_felt_times_gear_squared():
     assert "actuators" in told(text, Severity.NOTE)
 
 
+DRIVES = {
+    "two motors at a hinge": '<motor joint="hinge" gear="3" armature="0.2" damping="0.7"/>'
+    '<position joint="hinge" gear="-2" armature="0.1" damping="0.5"/><motor joint="hinge"/>',
+    "two motors at a ball": '<motor joint="ball" gear="3 1 2" armature="0.2" damping="0.7"/>'
+    '<motor jointinparent="ball" gear="2" armature="0.1" damping="0.5"/>',
+    "two dampers at a free joint": '<motor joint="free" gear="3 1" damping="0.7"/><motor joint="free" damping="0.5"/>',
+    "two dampers at a tendon": '<motor tendon="rope" gear="3" damping="0.7"/><motor tendon="rope" damping="0.5"/>',
+    "joint and tendon": '<motor joint="hinge" gear="3" damping="0.7"/><motor tendon="rope" gear="2" damping="0.5"/>',
+}
+OTHERS = f'<body><joint name="ball" type="ball"/>{BALL}</body><body><freejoint name="free"/>{BALL}</body>'
+
+
+@pytest.mark.parametrize("drives", DRIVES.values(), ids=DRIVES)
+def test_armature_and_damping_of_all_actuators_on_one_thing_add_up(drives):
+    text = mjcf(ARM + OTHERS, f"{ROPE}<actuator>{drives}</actuator>")
+    assert_same_mechanics(text)
+    assert qdot.load(text).report.of(Severity.PHYSICS) == ()
+
+
+def test_armature_of_all_actuators_on_a_tendon_adds_up():
+    drives = '<motor tendon="rope" gear="3" armature="0.2"/><motor tendon="rope" gear="-2" armature="0.1"/>'
+    (tendon,) = load(mjcf(rest=f"{ROPE}<actuator>{drives}</actuator>")).tendons
+    assert tendon.armature == pytest.approx(0.2 * 9 + 0.1 * 4)
+
+
 def test_actuators_of_disabled_groups_exert_no_force():
     motors = '<actuator><motor joint="hinge" group="2"/><position joint="slide" kp="3" group="1"/></actuator>'
     text = mjcf(rest=f'<option actuatorgroupdisable="2"/>{motors}')
@@ -428,6 +457,34 @@ def test_flags_that_switch_forces_off(flags):
         assert any(repr(flag) in item.found for item in report(text).of(Severity.NOTE))
 
 
+FLAGS = {
+    "actuation": "actuators",
+    "clampctrl": "ranges of controls",
+    "constraint": "constraints, limits, dry friction and contacts",
+    "equality": "equality constraints",
+    "frictionloss": "dry friction",
+    "limit": "limits",
+    "contact": "contacts",
+    "warmstart": "options",
+}
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_flags_that_are_kept_are_told(flag):
+    text = mjcf(rest=f'<option><flag {flag}="disable"/></option>')
+    assert load(text).description.options.disabled == {flag}
+    assert [item.subject for item in report(text).of(Severity.NOTE) if repr(flag) in item.found] == [FLAGS[flag]]
+
+
+def test_dry_friction_is_a_passive_force():
+    text = mjcf(ARM.replace("<joint ", '<joint frictionloss="3" '))
+    (item,) = (item for item in report(text) if item.subject == "dry friction")
+    assert item.severity is Severity.NOTE
+    q = np.zeros(2)
+    assert qdot.passive_forces(load(text), q, np.array([0.5, -2.0])).tolist() == [-3.0, 3.0]
+    assert qdot.passive_forces(load(text), q, np.zeros(2)).tolist() == [0.0, 0.0]  # as the item says
+
+
 # ── the report ───────────────────────────────────────────────────────────────────────────────────
 
 IGNORED = {
@@ -445,6 +502,7 @@ IGNORED = {
     "sleep": '<option><flag sleep="enable"/></option>',
     "sensors": '<sensor><gyro site="tip" delay="0.1" nsample="60"/></sensor>',
     "groups and shadows": '<worldbody><geom size="1" castshadow="false"/></worldbody>',
+    "keyframes": f'<worldbody><body mocap="true">{BALL}</body></worldbody><keyframe><key mpos="1 2 3"/></keyframe>',
 }
 PHYSICS = {
     "flexes": '<worldbody><flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1" dim="2" mass="1"/></worldbody>',
@@ -472,9 +530,9 @@ PHYSICS = {
     ),
     "options": '<option o_margin="1"><flag override="enable"/></option>',
     "springs, armature or dry friction of free joints": (
-        f'<worldbody><body><joint type="free" armature="1"/>{BALL}</body></worldbody>'
+        f'<worldbody><body><joint name="f" type="free"/>{BALL}</body></worldbody>'
+        '<actuator><motor joint="f" armature="1"/></actuator>'
     ),
-    "keyframes": f'<worldbody><body mocap="true">{BALL}</body></worldbody><keyframe><key mpos="1 2 3"/></keyframe>',
 }
 
 
@@ -493,6 +551,16 @@ def test_what_is_left_out_is_told(severity, subject, element):
 def test_what_changes_the_motion_is_refused_unless_allowed(element):
     with pytest.raises(ModelError, match="the motion would not be what the file says"):
         qdot.load(mjcf(rest=element))
+
+
+@pytest.mark.parametrize("element", IGNORED.values(), ids=IGNORED)
+def test_what_has_no_part_in_the_motion_is_not_refused(element):
+    assert qdot.load(mjcf(rest=element)).nv == 2
+
+
+def test_armature_of_a_free_joint_itself_is_told_too():
+    text = mjcf(f'<body><joint type="free" armature="1"/>{BALL}</body>')
+    assert "springs, armature or dry friction of free joints" in told(text, Severity.PHYSICS)
 
 
 def test_a_plain_file_has_little_to_report():
@@ -529,11 +597,14 @@ def test_warnings_of_mujoco_are_notes(tmp_path, monkeypatch, capfd):
     assert mujoco.get_mju_user_warning() is None  # as it was before
 
 
+TET = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
 def test_includes_and_meshes_are_found_beside_the_file(tmp_path):
     parts = tmp_path / "parts"
     parts.mkdir()
     (parts / "arm.xml").write_text(f"<mujocoinclude>{ARM}</mujocoinclude>")
-    (parts / "tet.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (parts / "tet.obj").write_text(TET)
     file = tmp_path / "robot.xml"
     file.write_text(
         '<mujoco><compiler meshdir="parts"/><asset><mesh file="tet.obj"/></asset><worldbody>'
@@ -544,10 +615,36 @@ def test_includes_and_meshes_are_found_beside_the_file(tmp_path):
     assert model.description.world_shapes[0].shape.volume() == pytest.approx(1 / 6, rel=1e-6)  # single precision
 
 
-def test_lines_of_bodies():
-    from qdot.formats.mjcf_reader import read_mjcf
-    from qdot.formats.source import Source
+def test_meshes_in_packages_are_found_by_the_resolver(tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "tet.obj").write_text(TET)
+    for address in ("package://robot/meshes/tet.obj", "model://robot/meshes/tet.obj"):
+        text = mjcf('<geom type="mesh" mesh="tet"/>', f'<asset>\n<mesh file="{address}"/></asset>')
+        text = text.replace("<worldbody>", '<compiler meshdir="elsewhere"/><worldbody>')
+        source = Source(text.encode(), "text", None)
+        resolver = Resolver(packages={"robot": tmp_path})
+        (ground,) = read_mjcf(source, resolver=resolver).description.world_shapes
+        assert ground.shape.shape.name == "tet"
+        with pytest.raises(ModelError, match=f"text:2: <mesh>: there is no file at '{address}'.*packages="):
+            read_mjcf(source)
 
+
+def test_with_strippath_mujoco_finds_files_by_name_alone(tmp_path):
+    (tmp_path / "tet.obj").write_text(TET)
+    assets = '<compiler strippath="true"/><asset><mesh file="package://robot/meshes/tet.obj"/></asset>'
+    (tmp_path / "robot.xml").write_text(mjcf('<geom type="mesh" mesh="tet"/>', assets))
+    assert len(qdot.load(tmp_path / "robot.xml").description.world_shapes) == 1
+
+
+def test_texts_include_and_mesh_from_the_current_directory(tmp_path, monkeypatch):
+    (tmp_path / "arm.xml").write_text(f"<mujocoinclude>{ARM}</mujocoinclude>")
+    (tmp_path / "tet.obj").write_text(TET)
+    monkeypatch.chdir(tmp_path)
+    text = mjcf('<include file="arm.xml"/><geom type="mesh" mesh="tet"/>', '<asset><mesh file="tet.obj"/></asset>')
+    assert qdot.load(text).nv == 2
+
+
+def test_lines_of_bodies():
     text = f'<mujoco><worldbody>\n<body>{BALL}</body>\n\n<body name="b">{BALL}</body></worldbody></mujoco>'
     assert read_mjcf(Source(text.encode(), "text", None)).lines == {"body1": 2, "b": 4}
 
@@ -556,6 +653,23 @@ def test_without_the_package_the_error_tells_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(ModelError, match=r"pip install 'qdot\[mjcf\]'"):
         qdot.load(mjcf())
+
+
+@pytest.mark.parametrize("version", ["3.3.0", "2.3.7", "unknown"])
+def test_a_package_that_is_too_old_is_refused_by_its_version(monkeypatch, version):
+    monkeypatch.setattr(mujoco, "__version__", version)
+    with pytest.raises(ModelError, match=rf"version {version}; update it with: pip install -U 'qdot\[mjcf\]'"):
+        qdot.load(mjcf())
+
+
+def test_threads_load_at_once_and_leave_all_as_it_was():
+    """Each text has a warning of its own, which ends up in its own report; Python's and MuJoCo's handlers stay."""
+    before = warnings.filters[:], warnings.showwarning, mujoco.get_mju_user_warning()
+    texts = [mjcf(rest=f'<compiler settotalmass="{k}"/>' if k % 2 else "") for k in range(1, 41)]
+    with ThreadPoolExecutor(8) as pool:
+        reports = list(pool.map(report, texts))
+    assert [len(r.of(Severity.NOTE)) for r in reports] == [k % 2 for k in range(1, 41)]
+    assert (warnings.filters[:], warnings.showwarning, mujoco.get_mju_user_warning()) == before
 
 
 def test_models_compare_hash_and_pickle():

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import qdot
-from qdot.description import Severity
 from qdot.errors import ModelError
 from tests.formats.corpora import mjcf_files, urdf_files
 
@@ -54,25 +53,19 @@ def close(x: np.ndarray, y: np.ndarray) -> None:
 @pytest.mark.parametrize("file", urdf_files(), ids=lambda f: f.name)
 def test_urdf_as_urdf(file, tmp_path) -> None:
     model = loaded(file.path, base="free")
-    report = qdot.save(model, tmp_path / "again.urdf")
-    assert report.of(Severity.PHYSICS) == ()
+    qdot.save(model, tmp_path / "again.urdf")
     assert_same_mechanics(model, qdot.load(tmp_path / "again.urdf"))
 
 
 @pytest.mark.parametrize("file", urdf_files(), ids=lambda f: f.name)
 def test_urdf_as_mjcf(file, tmp_path) -> None:
     model = loaded(file.path, inertia="repair")
-    report = qdot.save(model, tmp_path / "again.xml")
-    again = qdot.load(tmp_path / "again.xml")
-    if not report.of(Severity.PHYSICS):
-        assert_same_mechanics(model, again)
-    else:  # the only thing that MuJoCo cannot say of these robots
-        assert all("inertia" in str(item) for item in report.of(Severity.PHYSICS))
+    qdot.save(model, tmp_path / "again.xml")
+    assert_same_mechanics(model, qdot.load(tmp_path / "again.xml"))
 
 
 @pytest.mark.parametrize("file", mjcf_files(), ids=lambda f: f.name)
 def test_mjcf_as_mjcf(file, tmp_path) -> None:
     model = loaded(file.path)
-    report = qdot.save(model, tmp_path / "again.xml")
-    assert report.of(Severity.PHYSICS) == ()
+    qdot.save(model, tmp_path / "again.xml")
     assert_same_mechanics(model, qdot.load(tmp_path / "again.xml"))

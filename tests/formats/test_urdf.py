@@ -168,11 +168,27 @@ def test_a_mimic_of_what_cannot_move_holds_its_joint() -> None:
 def test_mimics_that_cannot_be_kept_are_reported() -> None:
     missing = qdot.load(gripper('<mimic joint="nobody"/>'))
     assert missing.constraints == ()
-    assert [(item.severity, item.line) for item in missing.report] == [(Severity.IGNORED, 4)]
+    assert [(item.severity, item.line) for item in missing.report] == [(Severity.KEPT, 4)]
+    assert "moves freely" in str(missing.report)
     fixed = qdot.load(gripper('<mimic joint="l"/>', follower="fixed"))
     assert "it is fixed" in str(fixed.report)
     with pytest.raises(ModelError, match=r"text:4: joint 'r': it mimics joint 'l'.*only joints of one freedom"):
         qdot.load(gripper('<mimic joint="l"/>', driver="floating"))
+
+
+def test_joints_that_mimic_each_other_in_a_circle_are_refused() -> None:
+    links = "".join(f'<link name="l{k}"/>' for k in range(5))
+    drivers = {0: 1, 1: 2, 2: 0, 3: 0}  # 3 follows the circle, but is not in it
+    joints = "".join(
+        f'\n<joint name="j{k}" type="continuous"><parent link="l4"/><child link="l{k}"/>'
+        f'<mimic joint="j{driver}"/></joint>'
+        for k, driver in drivers.items()
+    )
+    with pytest.raises(ModelError, match=r"text:3: joint 'j0': it mimics joint 'j1'.*no joint leads"):
+        qdot.load(robot(links + joints))
+    model = qdot.load(robot(links + joints), strict=False)
+    assert [item.subject for item in model.report.of(Severity.PHYSICS)] == ["joint 'j0'", "joint 'j1'", "joint 'j2'"]
+    assert [coupling.follower for coupling in model.constraints] == ["j3"]
 
 
 # ── links ────────────────────────────────────────────────────────────────────────────────────────

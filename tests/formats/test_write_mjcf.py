@@ -19,6 +19,7 @@ from benchmarks.robots import in_wheels
 from qdot import Model
 from qdot.algebra import Quaternion, Vec3, as_array
 from qdot.description import (
+    Activation,
     ActuatorRecord,
     Affine,
     BodyRecord,
@@ -26,9 +27,12 @@ from qdot.description import (
     CouplingRecord,
     DragBox,
     Fluid,
+    KeyframeRecord,
     LoopRecord,
+    OnFrame,
     OnJoint,
     OnTendon,
+    PairRecord,
     Passive,
     SensorRecord,
     Severity,
@@ -69,9 +73,12 @@ from tests.formats.models import (
     assert_close,
     assert_same_motion,
     assert_same_text,
+    changed,
     everything,
+    loaded,
     off_axis,
     places,
+    severities,
     tree,
     with_shapes,
 )
@@ -83,28 +90,11 @@ def compiled(written: Written) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(written.text, written.assets)
 
 
-def loaded(written: Written, folder: Path) -> Model:
-    """The model that is read back from files."""
-    for name, content in written.assets.items():
-        (folder / name).write_bytes(content)
-    file = folder / "model.xml"
-    file.write_text(written.text)
-    return qdot.load(file)
-
-
-def severities(written: Written, subject: str = "") -> set[Severity]:
-    return {item.severity for item in written.report if subject in item.subject}
-
-
 def one_body(joint, **options) -> Model:
     body = BodyRecord(
         "body", "world", joint, "joint", Transform.identity(), random_inertia(np.random.default_rng(0)), **options
     )
     return qdot.assemble(qdot.description.Description("one", Vec3(0, 0, -9.81), (body,)))
-
-
-def changed(model: Model, **records) -> Model:
-    return qdot.assemble(replace(model.description, **records))
 
 
 def assert_same_residuals(given: Model, other: Model, q: np.ndarray, q_other: np.ndarray) -> None:
@@ -407,12 +397,31 @@ def test_mesh_files(tmp_path):
     assert compiled(written).nmeshvert == 4
 
 
-def test_mesh_files_that_cannot_be_read(tmp_path):
-    # MuJoCo does not read .dae: it would have to be converted.
-    gone, elsewhere = MeshFile(str(tmp_path / "gone.dae")), MeshFile("package://robot/part.stl")
-    written = to_mjcf(with_shapes({"gone": gone, "elsewhere": elsewhere}))
-    assert severities(written, "'gone'") == {Severity.PHYSICS}
-    assert 'file="package://robot/part.stl"' in written.text
+@pytest.mark.parametrize(("collision", "severity"), [(True, Severity.PHYSICS), (False, Severity.IGNORED)])
+@pytest.mark.parametrize("copy_meshes", [True, False])
+def test_mesh_files_that_are_not_there(collision, severity, copy_meshes, tmp_path):
+    # MuJoCo refuses a text that refers to one, so it is left out, with the contacts and sensors of it.
+    missing = {"gone": MeshFile(str(tmp_path / "gone.dae")), "elsewhere": MeshFile("package://robot/part.stl")}
+    model = with_shapes({**missing, "ball": SHAPES["sphere"]}, collision=collision)
+    pair = PairRecord("rub", "elsewhere", "ball")
+    sensor = SensorRecord("gap", "distance", "geom", "ball", "geom", "gone")
+    written = to_mjcf(changed(model, pairs=(pair,), sensors=(sensor,)), copy_meshes=copy_meshes)
+    for name in missing:
+        assert severities(written, f"shape '{name}'") == {severity}
+    assert severities(written, "contact pair 'rub'") == {Severity.PHYSICS}
+    assert severities(written, "sensor 'gap'") == {Severity.IGNORED}
+    mj = compiled(written)
+    assert (mj.ngeom, mj.npair, mj.nsensor) == (1, 0, 0)
+
+
+def test_contacts_of_meshes_are_those_of_their_hulls():
+    told = {}
+    for name in ("mesh", "hull"):
+        report = to_mjcf(with_shapes({name: SHAPES[name]})).report
+        told[name] = [
+            item.severity for item in report if item.done == "contacts in MuJoCo will be with its convex hull"
+        ]
+    assert told == {"mesh": [Severity.NOTE], "hull": []}
 
 
 def test_ground_on_a_moving_body_and_flat_meshes_are_reported():
@@ -512,6 +521,17 @@ def test_inertias_that_no_body_can_have():
         to_mjcf(changed(model, bodies=(replace(body, inertia=Inertia.point(-1)),)))
 
 
+def test_what_roundings_leave_of_a_point_mass_is_no_such_inertia():
+    # Its moments about the centre of mass are zero but for roundings of m c², of either sign.
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        point = Inertia.point(rng.uniform(0.1, 2), rng.normal(size=3))
+        model = one_body(Revolute("x"))
+        written = to_mjcf(changed(model, bodies=(replace(model.description.bodies[0], inertia=point),)))
+        assert severities(written) == {Severity.NOTE}
+        assert_close(compiled(written).body_inertia[1], (0, 0, 0), 1e-14)
+
+
 @pytest.mark.parametrize(
     ("joint", "rows", "severity"),
     [
@@ -534,9 +554,52 @@ def test_loops(joint, rows, severity):
 def test_sensors_without_records_are_reported():
     model = changed(
         one_body(Revolute("x")),
-        sensors=(SensorRecord("a", "user", size=3), SensorRecord("b", "camprojection", "site", "s", "camera", "c")),
+        sensors=(SensorRecord("a", "user", size=3), SensorRecord("b", "camprojection", "site", "body", "camera", "c")),
     )
     assert severities(to_mjcf(model), "sensor") == {Severity.IGNORED}
+
+
+def test_sensors_of_what_is_not_written():
+    # The first joint is two there, the actuator at the second and the shape are left out: MuJoCo would refuse sensors
+    # of them.
+    world = qdot.Mechanism("blind")
+    inertia = random_inertia(np.random.default_rng(0))
+    world.add("arm", Universal("x", "y"), inertia, joint_name="shoulder")
+    world.add("drone", Free(), inertia, at=Transform.rpy(0.1, 0.2, 0.3), joint_name="base")
+    integrator, along_x = Activation("integrator"), (1, 0, 0, 0, 0, 0)
+    drives = (
+        ActuatorRecord("motor", OnJoint("base", along_x), dynamics=integrator),
+        ActuatorRecord("valve", OnFrame("arm", along_x), dynamics=integrator),
+    )
+    kept = SensorRecord("gyro", "gyro", "site", "arm", size=3)
+    lost = (
+        SensorRecord("angle", "jointpos", "joint", "shoulder"),
+        SensorRecord("pull", "actuatorfrc", "actuator", "motor"),
+        SensorRecord("place", "framepos", "geom", "shell", size=3),
+        SensorRecord("view", "framepos", "xbody", "arm", "geom", "shell", size=3),
+    )
+    key = KeyframeRecord("key", control=(1.0, 2.0), activation=(3.0, 4.0))
+    written = to_mjcf(changed(qdot.assemble(world), actuators=drives, sensors=(kept, *lost), keyframes=(key,)))
+    mj = compiled(written)
+    assert [mj.sensor(k).name for k in range(mj.nsensor)] == ["gyro"]
+    told = "".join(item.subject for item in written.report.of(Severity.IGNORED))
+    assert all(repr(sensor.name) in told for sensor in lost)
+    # Keyframes have the numbers of those actuators that are there.
+    assert (mj.key_ctrl.tolist(), mj.key_act.tolist()) == ([[2.0]], [[4.0]])
+
+
+def test_a_geom_to_wind_round_is_not_a_site(tmp_path):
+    # Geoms and frames have names of their own: a sensor of geom 'fg' does not need the frame 'fg' that is found there.
+    text = """<mujoco><worldbody><site name="a" pos="0 0 1"/><body name="b"><joint name="j"/>
+        <geom name="fg" size="0.1"/><site name="s" pos="0.5 0 0"/></body></worldbody>
+        <tendon><spatial name="t"><site site="a"/><geom geom="fg"/><site site="s"/></spatial></tendon>
+        <sensor><framepos objtype="geom" objname="fg"/></sensor></mujoco>"""
+    model = qdot.load(text)
+    first = to_mjcf(model)
+    again = loaded(first, tmp_path)
+    assert [f.name for f in again.description.frames] == [f.name for f in model.description.frames]
+    assert again.description.tendons[0].path == model.description.tendons[0].path
+    assert to_mjcf(again).text == first.text
 
 
 # ── files of others ──────────────────────────────────────────────────────────────────────────────

@@ -35,6 +35,7 @@ from qdot.description import (
     SensorRecord,
     Severity,
     ShapeRecord,
+    Softness,
     TendonRecord,
     Weighted,
 )
@@ -42,7 +43,6 @@ from qdot.errors import ModelError
 from qdot.formats.mjcf_writer import to_mjcf
 from qdot.formats.urdf_writer import to_urdf
 from qdot.formats.urdf_writer_shapes import roll_pitch_yaw
-from qdot.formats.written import Written
 from qdot.geometry import Box, HeightField, Mesh, MeshFile, Plane, Sphere
 from qdot.joints import (
     Compound,
@@ -64,30 +64,16 @@ from tests.formats.models import (
     assert_close,
     assert_same_motion,
     assert_same_text,
+    changed,
     everything,
+    loaded,
     off_axis,
+    severities,
     tree,
     with_shapes,
 )
 
 KINDS = ["revolute", "continuous", "prismatic", "cylindrical", "universal", "planar", "free", "fixed"]
-
-
-def loaded(written: Written, folder: Path) -> Model:
-    """The model that is read back from files."""
-    for name, content in written.assets.items():
-        (folder / name).write_bytes(content)
-    file = folder / "model.urdf"
-    file.write_text(written.text)
-    return qdot.load(file)
-
-
-def severities(written: Written, subject: str = "") -> set[Severity]:
-    return {item.severity for item in written.report if subject in item.subject}
-
-
-def changed(model: Model, **records) -> Model:
-    return qdot.assemble(replace(model.description, **records))
 
 
 def arm(**of_first_body) -> Model:
@@ -404,6 +390,15 @@ def test_what_is_lost_is_reported(what, tmp_path):
         (subject, severity)
     ]
     loaded(written, tmp_path)
+
+
+@pytest.mark.parametrize("softness", [JointSoftness(margin=0.1), JointSoftness(friction=Softness((0.03, 1.1)))])
+def test_softness_of_what_is_not_there_is_not_lost(softness):
+    # Files set it for all joints; it means something for those with limits or dry friction.
+    free, loose = arm(joint=Free(), softness=softness), arm(joint=Revolute("x"), softness=softness)
+    assert severities(to_urdf(free)) == severities(to_urdf(loose)) == {Severity.NOTE}
+    rough = to_urdf(arm(joint=Revolute("x"), softness=softness, passive=Passive(friction=(0.1,))))
+    assert (Severity.PHYSICS in severities(rough)) == (softness.friction != Softness())
 
 
 def test_of_everything_each_thing_is_named():

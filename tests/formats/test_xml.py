@@ -6,7 +6,7 @@ import pytest
 
 from qdot.errors import ModelError
 from qdot.formats.source import Source
-from qdot.formats.xml import DEEPEST, LONGEST, Element, parse
+from qdot.formats.xml import DEEPEST, DEEPEST_MJCF, LONGEST, Element, parse
 
 
 def parsed(text: str | bytes) -> Element:
@@ -41,6 +41,11 @@ def test_encodings(text: bytes) -> None:
     assert parsed(text).attributes == {"b": "Ä"}
 
 
+def test_a_text_of_known_encoding_is_not_decoded_again() -> None:
+    text = "<?xml version='1.0' encoding='iso-8859-1'?><a b='Ä'/>"
+    assert parse(Source(text.encode(), "thing.xml", None, "utf-8")).attributes == {"b": "Ä"}
+
+
 def test_lines_are_right_after_letters_of_several_bytes() -> None:
     root = parsed("<?xml version='1.0' encoding='iso-8859-1'?>\n<!-- ÄÖÜ -->\n\n<a>\n<b/></a>".encode("latin-1"))
     assert (root.line, root.children[0].line) == (4, 5)
@@ -66,7 +71,11 @@ def test_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "nan", "inf", "-infinity", "1e999", "1,5", "1_000", "0x10", "one", "1 2", "--1", "1;", "½"]
+    "text",
+    [
+        *("", " ", "nan", "inf", "-infinity", "1e999", "1,5", "1_000", "0x10", "one", "1 2", "--1", "1;", "½"),
+        *("٣", "１", "1\u00a0"),  # Python reads these
+    ],
 )
 def test_what_is_no_number_is_refused_with_its_place(text: str) -> None:
     element = parsed(f"<a>\n<b c='{text}'/></a>").children[0]
@@ -137,11 +146,15 @@ def test_elements_nested_too_deep_are_refused(depth: int) -> None:
         parsed("<a>" * depth + "</a>" * depth)
 
 
-def test_elements_nested_as_deep_as_allowed_are_read() -> None:
-    element, depth = parsed("<a>" * DEEPEST + "</a>" * DEEPEST), 1
+@pytest.mark.parametrize(("root", "deepest"), [("a", DEEPEST), ("mujoco", DEEPEST_MJCF)])
+def test_elements_nested_as_deep_as_allowed_are_read(root: str, deepest: int) -> None:
+    inner = deepest - 1
+    element, depth = parsed(f"<{root}>" + "<a>" * inner + "</a>" * inner + f"</{root}>"), 1
     while element.children:
         element, depth = element.children[0], depth + 1
-    assert depth == DEEPEST
+    assert depth == deepest
+    with pytest.raises(ModelError, match=rf"lies within more than {deepest} other elements"):
+        parsed(f"<{root}>" + "<a>" * deepest + "</a>" * deepest + f"</{root}>")
 
 
 @pytest.mark.parametrize("size", [LONGEST + 1, 100_000_000])

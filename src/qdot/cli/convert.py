@@ -11,6 +11,7 @@ from qdot.cli.tables import report_table
 from qdot.cli.terminal import Terminal
 from qdot.description import Severity
 from qdot.errors import ModelError
+from qdot.formats.save import in_format, put
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -21,16 +22,22 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """0 where B moves as A does; 1 where it does not, unless `--lenient` says that this is fine."""
+    """0 where B is written; 1 where it would not move as A does, and `--lenient` does not say that this is fine."""
     if Path(arguments.target).exists() and not arguments.force:
         raise ModelError(f"{arguments.target} is there already; give another name, or --force to overwrite it")
     model = qdot.load(arguments.source, **load_options(arguments))
-    lost = qdot.save(model, arguments.target, overwrite=arguments.force)
-    if len(lost):
-        terminal.show(report_table(lost, f"What {Path(arguments.target).name} cannot express"))
-    changed = lost.of(Severity.PHYSICS) + model.report.of(Severity.PHYSICS)
+    written = in_format(model, arguments.target)
+    if len(written.report):
+        terminal.show(report_table(written.report, f"What {Path(arguments.target).name} cannot express"))
+    changed = written.report.of(Severity.PHYSICS) + model.report.of(Severity.PHYSICS)
+    if changed and not arguments.lenient:
+        terminal.complain(
+            f"{arguments.target} is not written: it would not move as {arguments.source} says ({changed[0].subject}: "
+            f"{changed[0].found}); --lenient writes it all the same"
+        )
+        return 1
+    put(written, arguments.target, overwrite=arguments.force)
     terminal.out.print(f"{arguments.target}: {len(model.bodies)} bodies, nv = {model.nv}")
-    if not changed:
-        return 0
-    terminal.complain(f"{arguments.target} does not move as {arguments.source} says: {changed[0].subject}")
-    return 0 if arguments.lenient else 1
+    if changed:
+        terminal.complain(f"{arguments.target} does not move as {arguments.source} says: {changed[0].subject}")
+    return 0

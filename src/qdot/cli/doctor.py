@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -16,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qdot.cli.examination import LOADED, OUTCOMES, Examiner, Finding
-from qdot.cli.files import add_load_options, format_of, load_options
+from qdot.cli.files import add_load_options, add_masses_option, format_of, load_options
 from qdot.cli.tables import NOTHING, STYLES, Row, table
 from qdot.cli.terminal import Terminal
 from qdot.description import Severity
@@ -28,8 +29,16 @@ ENDINGS = (".urdf", ".xml", ".mjcf", ".xacro")
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", help="where to look, with all folders below")
     parser.add_argument("--json", metavar="FILE", help="write the findings here too, for machines")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, default=60.0, help="for one file (default: 60)")
+    parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, default=60.0, help="for one file (default: 60)")
+    add_masses_option(parser)
     add_load_options(parser)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < inf:
+        raise ArgumentTypeError(f"{text!r} is no time to wait; give seconds, more than zero")
+    return seconds
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:

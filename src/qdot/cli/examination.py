@@ -15,6 +15,7 @@ from typing import Any
 
 import qdot
 from qdot.cli.files import format_of
+from qdot.cli.wording import spoken
 from qdot.errors import QdotError
 
 OUTCOMES = LOADED, REFUSED, CRASHED, ENDLESS = "loaded", "refused", "crashed", "endless"
@@ -110,10 +111,12 @@ def finding_of(file: str, options: dict[str, Any]) -> Finding:
     """What becomes of a file, loaded here."""
     start = perf_counter()
     kind = format_of(Path(file)) or ""
+    if kind != "xacro":
+        options = {**options, "xacro": None}  # the others take none
     try:
         model = qdot.load(file, **options)
     except QdotError as error:
-        return Finding(file, REFUSED, str(error), kind, perf_counter() - start)
+        return Finding(file, REFUSED, spoken(str(error)), kind, perf_counter() - start)
     except Exception as error:  # a defect of the loader: it must be seen, and not stop the others
         reason = f"an error in qdot itself, please report it: {type(error).__name__}: {error}"
         return Finding(file, CRASHED, reason, kind, perf_counter() - start)

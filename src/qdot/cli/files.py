@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 from qdot.formats.inertias import INERTIA_CHOICES
 from qdot.formats.load import BASES
+from qdot.formats.xacro import ENDING as XACRO
 
 FORMATS = {"robot": "URDF", "mujoco": "MJCF", "mujocoinclude": "part of MJCF"}
 """By the root tag of a file."""
@@ -22,7 +23,17 @@ def add_load_options(parser: ArgumentParser) -> None:
         "--inertia", choices=INERTIA_CHOICES, default="keep", help="what to do with inertias that no body can have"
     )
     parser.add_argument(
-        "--package", metavar="NAME=FOLDER", type=_package, action="append", default=[], help="where package:// leads"
+        "--package", metavar="NAME=FOLDER", type=_named, action="append", default=[], help="where package:// leads"
+    )
+    parser.add_argument(
+        "--xacro", metavar="NAME=VALUE", type=_named, action="append", default=[], help="an argument of a xacro file"
+    )
+
+
+def add_masses_option(parser: ArgumentParser) -> None:
+    """For commands that show the report."""
+    parser.add_argument(
+        "--masses", action="store_true", help="compare the mass of each body with its shapes (reads mesh files)"
     )
 
 
@@ -32,20 +43,22 @@ def load_options(arguments: Namespace) -> dict[str, Any]:
         "base": arguments.base,
         "strict": not arguments.lenient,
         "inertia": arguments.inertia,
+        "masses": getattr(arguments, "masses", False),
         "packages": dict(arguments.package) or None,
+        "xacro": dict(arguments.xacro) or None,
     }
 
 
-def _package(text: str) -> tuple[str, str]:
-    name, equals, folder = text.partition("=")
-    if not (name and equals and folder):
-        raise ArgumentTypeError(f"{text!r} is not NAME=FOLDER")
-    return name, folder
+def _named(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise ArgumentTypeError(f"{text!r} is no name and value, as in NAME=VALUE")
+    return name, value
 
 
 def format_of(path: Path) -> str | None:
     """ "URDF", "MJCF", "xacro" …; None for a file that is no model, or cannot be read."""
-    return "xacro" if path.suffix == ".xacro" else FORMATS.get(_root_tag(path) or "")
+    return "xacro" if path.suffix.lower() == XACRO else FORMATS.get(_root_tag(path) or "")
 
 
 def _root_tag(path: Path) -> str | None:

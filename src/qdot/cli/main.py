@@ -47,9 +47,20 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return UNREAD
+    except OSError as error:
+        if error.filename is not None:  # about another file: a defect of qdot's
+            raise
+        _write_no_more()
+        terminal.complain(f"the output cannot be written: {error.strerror}")
+        return FAILED
     return code
+
+
+def _write_no_more() -> None:
+    """Python writes what is left when it ends; that must not fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(words: Sequence[str]) -> ArgumentParser:

@@ -15,7 +15,7 @@ from rich.tree import Tree
 import qdot
 from qdot.algebra import Scalar, Vec3, is_number
 from qdot.algorithms.conditioning import motions_without_inertia
-from qdot.cli.files import add_load_options, format_of, load_options
+from qdot.cli.files import add_load_options, add_masses_option, format_of, load_options
 from qdot.cli.tables import (
     actuators_table,
     constraints_table,
@@ -29,7 +29,6 @@ from qdot.cli.tables import (
     tendons_table,
 )
 from qdot.cli.terminal import Terminal
-from qdot.formats.inertias import doubtful_inertias
 from qdot.joints import Compound, Joint
 from qdot.joints.base import AXES
 from qdot.model.model import Body, Model
@@ -40,9 +39,7 @@ DEEPEST = 12
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the model: .urdf, .xml, .mjcf or .xacro")
-    parser.add_argument(
-        "--masses", action="store_true", help="compare the mass of each body with its shapes (reads mesh files)"
-    )
+    add_masses_option(parser)
     add_load_options(parser)
 
 
@@ -50,9 +47,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     path = Path(arguments.file)
     model = qdot.load(path, **load_options(arguments))
     terminal.show(*pages(model, f"{path.name} ({format_of(path)})"))
-    if arguments.masses:
-        doubts = doubtful_inertias(model)
-        terminal.show(report_table(doubts, "Masses") if len(doubts) else "Masses: all fit the shapes of their bodies")
     report = model.report
     terminal.show(report_table(report, "Report") if len(report) else "Report: everything was taken over as it stands")
     return 0

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qdot.algebra import Scalar, is_number
+from qdot.cli.wording import spoken
 from qdot.description import (
     ActuatorRecord,
     Affine,
@@ -108,7 +109,7 @@ def report_table(report: Report, title: str) -> Table:
         line = NOTHING if item.line is None else str(item.line)
         place = f"{Path(item.file).name}:{line}" if several and item.file else line
         severity = Text(item.severity.name.lower(), STYLES[item.severity])
-        rows.append((severity, place, item.subject, item.found, item.done))
+        rows.append((severity, place, item.subject, item.found, spoken(item.done)))
     return table(title, ("severity", "where" if several else "line", "what", "found", "done"), rows)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from qdot.cli.wording import spoken
+
 PIPED_WIDTH = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 
@@ -28,7 +30,7 @@ class Terminal:
 
     def complain(self, message: str) -> None:
         """An error, in one piece: no line is cut, so that paths can be copied."""
-        self.err.print(Text.assemble(("qdot: ", "bold red"), message), soft_wrap=True)
+        self.err.print(Text.assemble(("qdot: ", "bold red"), spoken(message)), soft_wrap=True)
 
 
 class _Console(Console):
@@ -38,7 +40,7 @@ class _Console(Console):
 
 def _console(stderr: bool) -> Console:
     stream: Any = sys.stderr if stderr else sys.stdout
-    if (stream.encoding or "").lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
+    if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")  # a question mark is better than no answer
     width = None if stream.isatty() or os.environ.get("COLUMNS") else PIPED_WIDTH
     return _Console(stderr=stderr, markup=False, emoji=False, highlight=False, width=width)

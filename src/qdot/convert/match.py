@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
+from qdot.algebra import Mat3
 from qdot.convert.bridge import Bridge, Convention, Segment
 from qdot.errors import ModelError
 from qdot.formats.chains import Move, Split, chain_of
@@ -16,21 +17,30 @@ from qdot.model.model import Body, Model
 from qdot.spatial import Transform
 
 
+class Unit(NamedTuple):
+    """An elementary joint of the peer: what it is called there, and of what it moves what its numbers depend on."""
+
+    kind: str
+    body: str = ""
+    axes: Mat3 | None = None
+    """Its own in the world's, where the whole robot is at neutral."""
+
+
 class Place(NamedTuple):
     """A joint of the peer, and what it is made of; unknown where only the order is."""
 
     name: str
-    units: tuple[str, ...] | None = None
+    units: tuple[Unit, ...] | None = None
 
 
-Writing: TypeAlias = Callable[[Move, str | None], Convention | None]
+Writing: TypeAlias = Callable[[Move, Unit | None], Convention | None]
 """How the peer writes an elementary joint, given its unit there if known; None for one that it does not have."""
 
 
-def places_in_order(model: Model, peer: str, order: Any) -> list[Place]:
-    """Places from a list of joint names; the model's own order for None."""
+def places_in_order(model: Model, peer: str, order: Any, usual: Iterable[Body]) -> list[Place]:
+    """Places from a list of joint names; for None those of all bodies, in the usual order."""
     if order is None:
-        return [Place(body.joint_name) for body in _moving(model)]
+        return [Place(body.joint_name) for body in usual if body.joint.nv]
     names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
     if isinstance(order, str) or not all(isinstance(name, str) for name in names):
         raise ModelError(
@@ -50,7 +60,7 @@ def bridge(model: Model, peer: str, places: list[Place], split: Split, writing: 
             convention = writing(move, units[0] if units else None)
             if convention is None:
                 raise _no_counterpart(model, peer, move)
-            if place.units is not None and (not units or units.pop(0) != convention.unit):
+            if place.units is not None and (not units or units.pop(0).kind != convention.unit):
                 raise _other_kind(model, peer, place, move.body)
             q0, v0 = move.body.qs.start + move.q0, move.body.dofs.start + move.v0
             here = slice(q0, q0 + move.joint.nq), slice(v0, v0 + move.joint.nv)
@@ -63,17 +73,14 @@ def bridge(model: Model, peer: str, places: list[Place], split: Split, writing: 
     return Bridge(model, peer, nq, model.nv, tuple(segments))
 
 
-def _moving(model: Model) -> list[Body]:
-    """The bodies whose joints have freedoms: the others have no entries in any vector."""
-    return [body for body in model.bodies if body.joint.nv]
-
-
 def _matched(model: Model, peer: str, places: list[Place], split: Split) -> list[list[Move]]:
     """The elementary joints at each place."""
     theirs = [place.name for place in places]
     at: dict[str, list[Move]] = {}
     missing = []
-    for body in _moving(model):
+    for body in model.bodies:
+        if not body.joint.nv:
+            continue  # it has no entries in any vector
         moves = list(chain_of(body, Transform.identity(), split).moves)
         if body.joint_name in theirs:
             at[body.joint_name] = moves
@@ -104,7 +111,7 @@ def _no_counterpart(model: Model, peer: str, move: Move) -> ModelError:
 
 
 def _other_kind(model: Model, peer: str, place: Place, body: Body) -> ModelError:
-    there = " + ".join(place.units or ()) or "without coordinates"
+    there = " + ".join(unit.kind for unit in place.units or ()) or "without coordinates"
     return ModelError(
         f"model {model.name!r}: joint {place.name!r} is {type(body.joint).__name__} here and {there} in {peer}; these "
         "are not the same joint"

@@ -1,26 +1,34 @@
 """How Pinocchio writes joints.
 
 Quaternions are (x, y, z, w). The free flyer is (position, quaternion), its velocity (linear, angular) in body axes. An
-angle without end is (cos θ, sin θ). The planar joint is (x, y, cos θ, sin θ), its velocity along the body's axes.
-Pinocchio orders joints by the names of their siblings, so its model is needed for robots with branches.
+angle without end is (cos θ, sin θ). The planar joint is (x, y, cos θ, sin θ) in the plane of x and y of its own frame,
+its velocity along the body's axes; what a URDF says of its normal Pinocchio does not read. Pinocchio orders joints by
+the names of their siblings, so its model is needed for robots with branches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from qdot.algebra import Scalars, atan2, cos, sin
+import numpy as np
+
+from qdot.algebra import Mat3, Scalars, Vec3, as_array, atan2, cos, sin
 from qdot.convert.bridge import Bridge, Convention
-from qdot.convert.match import Place, bridge, places_in_order
-from qdot.formats.chains import Move, Piece
+from qdot.convert.match import Place, Unit, bridge, places_in_order
+from qdot.errors import ModelError
+from qdot.formats.chains import Move, Piece, chain_of
 from qdot.joints import Continuous, Free, Joint, Planar, Spherical
 from qdot.model.model import Model, require_model
 
 PINOCCHIO = "Pinocchio"
 UNITS = {"JointModelFreeFlyer": "free", "JointModelSpherical": "ball", "JointModelPlanar": "plane"}
 """By Pinocchio's names of joints; the others are lines and circles, by their numbers of coordinates."""
+
+_SAME = 1e-9
+"""Entries of rotations that differ by no more are the same: both sides round angles and quaternions of a file."""
 
 
 def pinocchio(model: Model, order: Any = None) -> Bridge:
@@ -30,29 +38,44 @@ def pinocchio(model: Model, order: Any = None) -> Bridge:
     model's own order. Where only names are known, `Continuous` joints are taken to be (cos, sin) there, others not.
     """
     require_model(model, "qdot.convert.pinocchio")
-    places = _places(order) if hasattr(order, "idx_qs") else places_in_order(model, PINOCCHIO, order)
-    return bridge(model, PINOCCHIO, places, _whole, _writing)
+    known = hasattr(order, "idx_qs")
+    places = _places(order) if known else places_in_order(model, PINOCCHIO, order, model.bodies)
+    return bridge(model, PINOCCHIO, places, _whole, partial(_writing, model))
 
 
 def _places(pin_model: Any) -> list[Place]:
     """The joints of a pinocchio.Model but for the first, which is the world."""
-    pairs = list(zip(pin_model.names, pin_model.joints, strict=True))[1:]
-    return [Place(str(name), tuple(_units(joint))) for name, joint in pairs]
+    places, axes = [], [np.eye(3)]  # of each joint in the world at neutral, where no joint turns anything
+    for k in range(1, len(pin_model.joints)):
+        own = axes[pin_model.parents[k]] @ pin_model.jointPlacements[k].rotation
+        parts = list(_parts(pin_model.joints[k], own))
+        axes.append(parts[-1][1])
+        places.append(Place(str(pin_model.names[k]), tuple(unit for part in parts for unit in _units(*part))))
+    return places
 
 
-def _units(joint: Any) -> Iterator[str]:
+def _parts(joint: Any, axes: Any) -> Iterator[tuple[Any, Any]]:
+    """The joints that a composite one consists of, with the axes of each in the world; others are their only part."""
+    if joint.shortname() != "JointModelComposite":
+        yield joint, axes
+        return
+    composite = joint.extract()
+    for part, placement in zip(composite.joints, composite.jointPlacements, strict=True):
+        for last in _parts(part, axes @ placement.rotation):
+            yield last
+            axes = last[1]
+
+
+def _units(joint: Any, axes: Any) -> Iterator[Unit]:
     kind = joint.shortname()
-    if kind == "JointModelComposite":
-        for part in joint.extract().joints:
-            yield from _units(part)
-    elif kind in UNITS:
-        yield UNITS[kind]
+    if kind in UNITS:
+        yield Unit(UNITS[kind], axes=_mat3(axes))
     elif (joint.nq, joint.nv) == (2, 1):
-        yield "circle"
+        yield Unit("circle")
     elif joint.nq == joint.nv > 0:
-        yield from ["line"] * joint.nv
+        yield from [Unit("line")] * joint.nv
     else:
-        yield kind
+        yield Unit(kind)
 
 
 @dataclass(frozen=True)
@@ -105,24 +128,34 @@ class FreeFlyer(Convention):
 
 @dataclass(frozen=True)
 class Plane(Convention):
-    """(x, y, cos θ, sin θ); velocity (along the body's two axes in the plane, θ̇)."""
+    """(x', y', cos θ', sin θ'); velocity (along the body's two axes in the plane, θ̇').
+
+    D = (across, up, normal) in Pinocchio's axes is a turn about its z, or upside down: (x', y', θ') = D (x, y, θ).
+    """
 
     unit: str = "plane"
     nq: int = 4
+    turn: Mat3 = field(default_factory=Mat3.identity)
+    """D."""
 
     def q_to(self, q: Scalars) -> Scalars:
-        return [*q[1:], cos(q[0]), sin(q[0])]
+        x, y, theta = self.turn @ Vec3(q[1], q[2], q[0])
+        return [x, y, cos(theta), sin(theta)]
 
     def q_from(self, peer_q: Scalars) -> Scalars:
-        return [atan2(peer_q[3], peer_q[2]), *peer_q[:2]]
+        x, y, theta = self.turn.T @ Vec3(peer_q[0], peer_q[1], atan2(peer_q[3], peer_q[2]))
+        return [theta, x, y]
 
     def v_to(self, q: Scalars, v: Scalars) -> Scalars:
-        c, s = cos(q[0]), sin(q[0])
-        return [c * v[1] + s * v[2], c * v[2] - s * v[1], v[0]]
+        *_, c, s = self.q_to(q)
+        x, y, theta = self.turn @ Vec3(v[1], v[2], v[0])
+        return [c * x + s * y, c * y - s * x, theta]
 
     def v_from(self, q: Scalars, peer_v: Scalars) -> Scalars:
-        c, s = cos(q[0]), sin(q[0])
-        return [peer_v[2], c * peer_v[0] - s * peer_v[1], s * peer_v[0] + c * peer_v[1]]
+        *_, c, s = self.q_to(q)
+        along, across, spin = peer_v
+        x, y, theta = self.turn.T @ Vec3(c * along - s * across, s * along + c * across, spin)
+        return [theta, x, y]
 
 
 def _whole(joint: Joint) -> list[Piece] | None:
@@ -130,16 +163,58 @@ def _whole(joint: Joint) -> list[Piece] | None:
     return None
 
 
-def _writing(move: Move, unit: str | None) -> Convention | None:
+def _plane(model: Model, move: Move, joint: Planar, unit: Unit | None) -> Convention:
+    """Pinocchio's plane is that of x and y of its joint's frame, wherever that is."""
+    own = Mat3(joint.across, joint.up, joint.normal).T
+    if unit is None or unit.axes is None:
+        if own == Mat3.identity():
+            return Plane()
+        raise ModelError(
+            f"model {model.name!r}: joint {move.body.joint_name!r} is not in the plane of x and y, along x, and "
+            f"{PINOCCHIO} knows no other; give the pinocchio.Model, which tells how its frame is turned"
+        )
+    D = as_array(unit.axes.T @ _axes_at_neutral(model, move) @ own).astype(float)
+    if np.abs([D[:2, 2], D[2, :2]]).max() > _SAME:
+        raise ModelError(
+            f"model {model.name!r}: joint {move.body.joint_name!r} moves in another plane here than in {PINOCCHIO}, "
+            "which does not read the normal from a URDF: these are not the same mechanism; write the model with "
+            f"qdot.save, and give that to {PINOCCHIO}"
+        )
+    if np.abs(D - np.eye(3)).max() <= _SAME:
+        return Plane()
+    D[:2, 2], D[2] = 0, (0, 0, np.sign(D[2, 2]))
+    return Plane(turn=_mat3(D))
+
+
+def _mat3(rows: Any) -> Mat3:
+    return Mat3(*(Vec3(*row) for row in rows.tolist()))
+
+
+def _axes_at_neutral(model: Model, move: Move) -> Mat3:
+    """Of the frame that a joint acts in, in the world, where all are at neutral."""
+    R = Mat3.identity()
+    for part in chain_of(move.body, move.body.placement, _whole).moves:
+        R = R @ part.before.rotation
+        if (part.q0, part.v0) == (move.q0, move.v0):
+            break
+    parent = move.body.parent
+    while parent:
+        body = model.bodies[parent - 1]
+        R = body.placement.rotation @ body.joint.transform(body.joint.neutral()).rotation @ R
+        parent = body.parent
+    return R
+
+
+def _writing(model: Model, move: Move, unit: Unit | None) -> Convention | None:
     """Whether an angle is a line or a circle there is the peer's choice, where it is known."""
     match move.joint:
         case Free():
             return FreeFlyer()
         case Spherical():
             return Ball()
-        case Planar():
-            return Plane()
+        case Planar() as joint:
+            return _plane(model, move, joint, unit)
     if (move.joint.nq, move.joint.nv) != (1, 1):
         return None
-    circle = isinstance(move.joint, Continuous) if unit is None else unit == Circle.unit
+    circle = isinstance(move.joint, Continuous) if unit is None else unit.kind == Circle.unit
     return Circle() if circle else Convention("line", 1)

@@ -12,7 +12,7 @@ class Severity(Enum):
 
     NOTE = "nothing is lost; good to know"
     IGNORED = "left out; it has no part in the motion"
-    KEPT = "kept in the records, to be simulated by a part of qdot that is not there yet"
+    KEPT = "kept in the records; it acts in a simulation, not in the terms of the equations of motion"
     PHYSICS = "the motion would not be what the file says"
 
 

@@ -72,6 +72,18 @@ def chain_of(body: Body, before: Transform, split: Split) -> Chain:
     return Chain(tuple(moves), compose(X, body.record.frame))
 
 
+def depth_first(model: Model) -> Iterator[Body]:
+    """All bodies branch by branch, children in the order of the model: how MuJoCo orders what is nested in a file."""
+    below: dict[int, list[Body]] = {body: [] for body in range(len(model.bodies) + 1)}
+    for body in model.bodies:
+        below[body.parent].append(body)
+    rest = below[0][::-1]
+    while rest:
+        body = rest.pop()
+        yield body
+        rest.extend(reversed(below[body.index]))
+
+
 def compose(first: Transform, second: Transform) -> Transform:
     """first · second, with the numbers as they are where one of them is the identity."""
     return second if first == IDENTITY else first if second == IDENTITY else first @ second

@@ -13,7 +13,6 @@ from qdot.description import BodyRecord, Description, Item, Report, Severity
 from qdot.errors import GeometryError, ModelError
 from qdot.formats.reading import Reading
 from qdot.geometry import MeshFile, Placed, Shape
-from qdot.model.model import Model
 from qdot.spatial import nearest_physical, physical_problem
 
 INERTIA_CHOICES = ("keep", "repair", "refuse")
@@ -34,16 +33,20 @@ def settled_inertias(reading: Reading, file: str, choice: str) -> tuple[Descript
             continue
         line, subject = lines.get(body.name), f"body {body.name!r}"
         repairable = body.inertia.mass > 0
-        if choice == "refuse" or not (np.isfinite(as_array(body.inertia)).all() and body.inertia.mass >= 0):
+        hopeless = not (np.isfinite(as_array(body.inertia)).all() and body.inertia.mass >= 0)
+        if choice == "refuse" or hopeless:
             place = file if line is None else f"{file}:{line}"
-            raise ModelError(f"{place}: {subject}: no body can have its inertia: {problem}; correct the file")
+            remedy = f"{'it cannot be simulated or repaired: ' if hopeless else ''}correct the file"
+            raise ModelError(f"{place}: {subject}: no body can have its inertia: {problem}; {remedy}")
         if choice == "repair" and repairable:
             body = replace(body, inertia=nearest_physical(body.inertia))
             moments = ", ".join(f"{x:.6g}" for x in body.inertia.at_com.six())
             done = f"replaced by the nearest that one can have: ({moments}) kg·m² about its centre of mass"
         else:
             kept = True
-            offer = "; inertia='repair' takes the nearest that one can have" if repairable else ""
+            offer = "; inertia='repair' takes the nearest that one can have"
+            if not repairable:
+                offer = ", and it cannot be repaired, for nothing without mass has a nearest one: correct the file"
             done = f"kept as it is: the mass matrix may not be positive definite{offer}"
         items.append(Item(Severity.NOTE, subject, f"no body can have its inertia: {problem}", done, file, line))
         bodies.append(body)
@@ -51,10 +54,15 @@ def settled_inertias(reading: Reading, file: str, choice: str) -> tuple[Descript
     return replace(description, bodies=tuple(bodies), allow_unphysical=unphysical or kept), Report(tuple(items))
 
 
-def doubtful_inertias(model: Model) -> Report:
+def doubtful_inertias(reading: Reading, file: str) -> Report:
     """Bodies whose mass does not fit their shapes: a mean density of nothing known, a centre of mass outside of them,
     or mass farther from it than they reach. Meshes are read for this."""
-    return Report(tuple(item for body in model.description.bodies for item in _doubts(body)))
+    description, lines = reading
+    return Report(
+        tuple(
+            replace(item, file=file, line=lines.get(body.name)) for body in description.bodies for item in _doubts(body)
+        )
+    )
 
 
 def _doubts(body: BodyRecord) -> Iterator[Item]:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import redirect_stderr
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from qdot.description import Description, Report, Severity
+from qdot.description import Description
 from qdot.errors import ModelError, QdotError
-from qdot.formats.inertias import INERTIA_CHOICES, settled_inertias
+from qdot.formats.faithful import require_faithful
+from qdot.formats.inertias import INERTIA_CHOICES, doubtful_inertias, settled_inertias
 from qdot.formats.reading import Reading
-from qdot.formats.resolve import Find, Resolver
+from qdot.formats.resolve import Find, Packages, Resolver
 from qdot.formats.source import Source
+from qdot.formats.xacro import ENDING as XACRO, expanded
 from qdot.formats.xml import parse
 from qdot.model.assemble import assemble
 from qdot.model.model import Model
 
 BASES = ("fixed", "free")
-SHOWN = 8
-"""Items that an error lists; the rest is counted."""
 
 
 def load(
@@ -30,63 +29,81 @@ def load(
     base: str = "fixed",
     strict: bool = True,
     inertia: str = "keep",
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    masses: bool = False,
+    packages: Packages | None = None,
     resolve: Find | None = None,
+    xacro: Mapping[str, Any] | None = None,
 ) -> Model:
     """The model of a URDF, MJCF or xacro file, or of a text of URDF or MJCF; `model.report` tells what was found.
 
     `base` is how the root of a URDF stands in the world: "fixed", or "free" to float (MJCF says it itself). `strict`
     raises a `ModelError` where the motion would not be what the file says; otherwise that is reported only. `inertia`
     says what happens to inertias that no body can have: "keep" them, "repair" them (the nearest one that a body can
-    have) or "refuse". Meshes are looked for as `Resolver` tells: `packages` gives folders of packages by name,
-    `resolve` is a function from an address to a path or None, asked first. They are read when they are first needed.
+    have) or "refuse". With `masses`, bodies whose mass does not fit their shapes are reported; meshes are read for it.
 
-    MJCF is read by MuJoCo (pip install 'qdot[mjcf]'), xacro by xacrodoc (pip install 'qdot[xacro]').
+    Meshes are looked for as `Resolver` tells: `packages` gives folders of packages by name, `resolve` is a function
+    from an address to a path or None, asked first. They are read when they are first needed. Relative paths start at
+    the folder of the file (that of the link, for a link to a file). A text lies in no folder: in URDF they lead
+    nowhere then, so give `packages` or `resolve`; in MJCF they start at the current directory, as MuJoCo has it.
+
+    MJCF is read by MuJoCo (pip install 'qdot[mjcf]'), xacro by xacrodoc (pip install 'qdot[xacro]'); `xacro` gives the
+    arguments of a xacro file by name. Lines in messages about it are those of the URDF text that it expands to.
     """
     for what, value, choices in (("base", base, BASES), ("inertia", inertia, INERTIA_CHOICES)):
         if value not in choices:
             raise ModelError(f"load: {what} is one of {', '.join(map(repr, choices))}, got {value!r}")
-    text = opened(source)
+    text = opened(source, packages, xacro)
     reading = _read(text, base, Resolver(text.folder, packages, resolve))
     description, found = settled_inertias(reading, text.file, inertia)
+    if masses:
+        found += doubtful_inertias(Reading(description, reading.lines), text.file)
     description = replace(description, report=description.report + found)
     if strict:
-        _require_faithful(description.report, text.file)
+        remedy = "strict=False loads it all the same, and model.report tells what differs"
+        require_faithful(description.report, f"{text.file}: the motion would not be what the file says", remedy)
     return _assembled(description, text.file)
 
 
-def opened(source: str | os.PathLike[str]) -> Source:
+def opened(
+    source: str | os.PathLike[str], packages: Packages | None = None, xacro: Mapping[str, Any] | None = None
+) -> Source:
     """The text to read: of a file, of a xacro file as the URDF it stands for, or the string itself."""
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
-        return Source(source.encode(), "text", None)
-    if not isinstance(source, (str, os.PathLike)):
-        raise ModelError(f"load takes a path or a text of URDF or MJCF, got {type(source).__name__}")
+        path, text = None, Source(_utf8(source), "text", None, "utf-8")
+    else:
+        path, text = _file(source)
+    if path is not None and path.suffix.lower() == XACRO:
+        parse(text)  # what is not well-formed or not safe to read goes no further
+        urdf = expanded(path, text.file, packages, xacro)
+        return replace(text, text=urdf, file=f"{text.file} (expanded)", encoding="utf-8")
+    if xacro is not None:
+        raise ModelError(f"{text.file}: xacro={xacro!r} is for files that end in {XACRO}; leave it out")
+    return text
+
+
+def _utf8(text: str) -> bytes:
     try:
-        path = Path(source)
-        content = path.read_bytes()
+        return text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise ModelError(
+            f"text:{line}: {text[error.start]!r} is half a character; read the file as UTF-8, or give its path to load"
+        ) from None
+
+
+def _file(source: str | os.PathLike[str]) -> tuple[Path, Source]:
+    if not isinstance(source, (str, os.PathLike)) or not isinstance(os.fspath(source), str):
+        raise ModelError(f"load takes a path or a text of URDF or MJCF, got {type(source).__name__}")
+    if not os.fspath(source).strip():
+        raise ModelError("load takes a path or a text of URDF or MJCF, and this is neither: it is empty")
+    try:
+        path = Path(source).absolute()
+        return path, Source(path.read_bytes(), str(source), path.parent)
     except FileNotFoundError:
         raise ModelError(f"{source}: there is no such file; give an absolute path, or one from {Path.cwd()}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ModelError(f"{str(source)[:200]!r} cannot be read: {reason}") from None
-    if path.suffix == ".xacro":
-        content = _expanded(path)
-    return Source(content, str(source), path.resolve().parent)
-
-
-def _expanded(path: Path) -> bytes:
-    try:
-        from xacrodoc import XacroDoc
-    except ImportError:
-        raise ModelError(f"{path}: xacro files are read by xacrodoc: pip install 'qdot[xacro]'") from None
-    try:
-        with redirect_stderr(StringIO()):  # where xacro tells of macros that are defined twice
-            return str(XacroDoc.from_file(str(path), resolve_packages=False).to_urdf_string()).encode()
-    except Exception as error:  # macros may run any Python expression, and fail with anything
-        raise ModelError(
-            f"{path}: xacro cannot expand it ({type(error).__name__}: {error}); packages it includes from must be "
-            "where ROS_PACKAGE_PATH says"
-        ) from None
 
 
 def _read(text: Source, base: str, resolver: Resolver) -> Reading:
@@ -100,23 +117,12 @@ def _read(text: Source, base: str, resolver: Resolver) -> Reading:
 
         if base != "fixed":
             raise root.error('base="free" is for URDF; an MJCF file says itself which bodies float, by <freejoint/>')
-        return read_mjcf(text, root)
+        return read_mjcf(text, root, resolver)
     remedy = {
         "mujocoinclude": "it is a part that other MJCF files include; load one of those",
         "sdf": "SDF is not read; convert it to URDF or MJCF",
     }.get(root.tag, "URDF starts with <robot>, MJCF with <mujoco>")
     raise root.error(f"<{root.tag}> is not the root of a model: {remedy}")
-
-
-def _require_faithful(report: Report, file: str) -> None:
-    changed = report.of(Severity.PHYSICS)
-    if changed:
-        listed = "\n  ".join(str(item) for item in changed[:SHOWN])
-        more = f"\n  … and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
-        raise ModelError(
-            f"{file}: the motion would not be what the file says; strict=False loads it all the same, and model.report "
-            f"tells what differs:\n  {listed}{more}"
-        )
 
 
 def _assembled(description: Description, file: str) -> Model:

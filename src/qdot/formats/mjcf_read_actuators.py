@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
 from qdot.description import (
     Activation,
     ActuatorRecord,
@@ -21,7 +23,6 @@ from qdot.description import (
     OnTendon,
 )
 from qdot.description.actuators import Transmission
-from qdot.formats.mjcf_read_bodies import Kind
 from qdot.formats.mjcf_read_names import Names
 
 _DYNAMICS = (None, "integrator", "filter", "filterexact")
@@ -84,14 +85,21 @@ def activations(m: Any) -> list[int]:
 
 
 def reflected(m: Any) -> tuple[dict[int, tuple[float, float]], dict[int, tuple[float, float]]]:
-    """Armature and damping of actuators as the joints of one freedom, and as the tendons, feel them: times gear²."""
-    drives: tuple[dict[int, tuple[float, float]], ...] = ({}, {})
-    for at, target in zip(drives, (m.jnt_actuatorid, m.tendon_actuatorid), strict=True):
-        for number, k in enumerate(target.tolist()):
-            if k >= 0 and (at is drives[1] or m.jnt_type[number] in (Kind.SLIDE, Kind.HINGE)):
-                square = float(m.actuator_gear[m.actuator_outadr[k], 0]) ** 2
-                at[number] = (square * float(m.actuator_armature[k]), square * float(m.actuator_damping[k]))
-    return drives[0], drives[1]
+    """Armature and damping of actuators as joints, in each freedom, and as tendons feel them: Σ gear² · the actuators'.
+
+    Of several numbers in a gear, MuJoCo takes the first.
+    """
+    joints: dict[int, tuple[float, float]] = {}
+    tendons: dict[int, tuple[float, float]] = {}
+    for k in np.flatnonzero((m.actuator_armature != 0) | (m.actuator_damping != 0)).tolist():
+        drives = tendons if m.actuator_trntype[k] == Where.TENDON else joints
+        target, square = int(m.actuator_trnid[k, 0]), float(m.actuator_gear[m.actuator_outadr[k], 0]) ** 2
+        armature, damping = drives.get(target, (0.0, 0.0))
+        drives[target] = (
+            armature + square * float(m.actuator_armature[k]),
+            damping + square * float(m.actuator_damping[k]),
+        )
+    return joints, tendons
 
 
 def _plain(m: Any) -> list[bool]:

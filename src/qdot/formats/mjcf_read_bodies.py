@@ -108,8 +108,9 @@ class _Joints:
     def __init__(self, m: Any, drives: dict[int, tuple[float, float]], disabled: frozenset[str]) -> None:
         armature, damping = m.dof_armature.copy(), m.dof_damping.copy()
         for joint, (inertia, damper) in drives.items():
-            armature[m.jnt_dofadr[joint]] += inertia
-            damping[m.jnt_dofadr[joint]] += damper
+            freedoms = m.dof_jntid == joint
+            armature[freedoms] += inertia
+            damping[freedoms] += damper
         if "damper" in disabled:
             damping[:] = 0
         stiffness = m.jnt_stiffness if "spring" not in disabled else np.zeros(m.njnt)

@@ -15,9 +15,9 @@ TAKEN = """
     names name_* opt qpos0 qpos_spring
     body_parentid body_mocapid body_jntnum body_jntadr body_pos body_quat body_ipos body_iquat body_mass body_inertia
     body_gravcomp
-    jnt_type jnt_qposadr jnt_dofadr jnt_bodyid jnt_actuatorid jnt_limited jnt_actfrclimited jnt_actgravcomp jnt_solref
+    jnt_type jnt_qposadr jnt_dofadr jnt_bodyid jnt_limited jnt_actfrclimited jnt_actgravcomp jnt_solref
     jnt_solimp jnt_pos jnt_axis jnt_stiffness jnt_range jnt_actfrcrange jnt_margin
-    dof_solref dof_solimp dof_frictionloss dof_armature dof_damping
+    dof_jntid dof_solref dof_solimp dof_frictionloss dof_armature dof_damping
     geom_type geom_contype geom_conaffinity geom_condim geom_bodyid geom_dataid geom_matid geom_group geom_priority
     geom_solmix geom_solref geom_solimp geom_size geom_pos geom_quat geom_friction geom_margin geom_gap geom_rgba
     site_type site_bodyid site_dataid site_matid site_group site_size site_pos site_quat site_rgba
@@ -27,7 +27,7 @@ TAKEN = """
     pair_dim pair_geom1 pair_geom2 pair_solref pair_solreffriction pair_solimp pair_margin pair_gap pair_friction
     exclude_signature
     eq_type eq_obj1id eq_obj2id eq_objtype eq_active0 eq_solref eq_solimp eq_data
-    tendon_adr tendon_num tendon_matid tendon_actuatorid tendon_limited tendon_actfrclimited tendon_width
+    tendon_adr tendon_num tendon_matid tendon_limited tendon_actfrclimited tendon_width
     tendon_solref_lim tendon_solimp_lim tendon_solref_fri tendon_solimp_fri tendon_range tendon_actfrcrange
     tendon_margin tendon_stiffness tendon_damping tendon_armature tendon_frictionloss tendon_lengthspring
     tendon_length0 tendon_rgba
@@ -49,8 +49,8 @@ DERIVED = """
     body_rootid body_weldid body_dofnum body_dofadr body_treeid body_geomnum body_geomadr body_simple body_sameframe
     body_subtreemass body_invweight0 body_margin body_contype body_conaffinity body_bvhadr body_bvhnum
     bvh_* oct_* tree_bodyadr tree_bodynum tree_dofadr tree_dofnum
-    dof_bodyid dof_jntid dof_parentid dof_treeid dof_Madr dof_simplenum dof_invweight0 dof_M0 dof_length
-    jnt_plasticadr geom_sameframe geom_aabb geom_rbound site_sameframe
+    dof_bodyid dof_parentid dof_treeid dof_Madr dof_simplenum dof_invweight0 dof_M0 dof_length
+    jnt_actuatorid tendon_actuatorid jnt_plasticadr geom_sameframe geom_aabb geom_rbound site_sameframe
     mesh_bvhadr mesh_bvhnum mesh_octadr mesh_octnum mesh_normaladr mesh_normalnum mesh_graphadr mesh_extrema
     mesh_normal mesh_facenormal mesh_graph mesh_scale mesh_pos mesh_quat mesh_pathadr mesh_poly* hfield_pathadr
     pair_signature efm0_* efmC_*
@@ -67,7 +67,7 @@ IGNORED = """
     cam_* light_* skin_* tex_* text_* numeric_* tuple_* vis stat *_user
     mat_tex* mat_emission mat_specular mat_shininess mat_reflectance mat_metallic mat_roughness
     mesh_texcoord* mesh_facetexcoord jnt_group tendon_group geom_castshadow tree_sleep_policy
-    sensor_history sensor_delay sensor_interval sensor_intprm
+    sensor_history sensor_delay sensor_interval sensor_intprm key_mpos key_mquat
 """
 """Without a part in the motion; told in the report where a file uses them."""
 
@@ -75,7 +75,7 @@ REPORTED = """
     nflex* nplugin plugin plugin_attr *_plugin flex_* flexedge_* flg_surfacevel flg_adhesion
     jnt_stiffnesspoly jnt_springyield dof_dampingpoly tendon_stiffnesspoly tendon_dampingpoly tendon_springyield
     geom_surfacevel geom_adhesion geom_fluid pair_adhesion
-    actuator_history actuator_delay actuator_dampingpoly key_mpos key_mquat key_plastic
+    actuator_history actuator_delay actuator_dampingpoly key_plastic
 """
 """With a part in the motion that has no record: told in the report where a file uses them, as PHYSICS."""
 

@@ -1,86 +1,142 @@
 """Numbers that would keep MuJoCo busy for ever, or take all memory: found before it reads a text.
 
-A few characters can ask for billions of copies, points or pixels. MuJoCo would try.
+A few characters can ask for billions of copies, points or pixels, and copies of copies multiply. MuJoCo would try. What
+passes here is made within seconds and some hundred MB.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterable
+from math import prod
 
-from qdot.formats.source import Source
-from qdot.formats.xml import Element, parse
+from qdot.errors import ModelError
+from qdot.formats.xml import Element
 
-MOST: dict[str, dict[str, float]] = {
-    "replicate": {"count": 1e5},
-    "flexcomp": {"count": 1e5, "cellcount": 1e5},
-    "composite": {"count": 1e5},
-    "texture": {"width": 5e3, "height": 5e3, "gridsize": 1e4},
-    "hfield": {"nrow": 1e4, "ncol": 1e4},
+EACH: dict[str, dict[str, float]] = {
+    "texture": {"gridsize": 1e4, "nchannel": 4},
     "mesh": {"params": 500},  # each by itself: resolutions and angles
     "camera": {"resolution": 1e7},
-    "numeric": {"size": 1e7},
     "option": dict.fromkeys(  # MuJoCo's compiler tries its solvers
         ("iterations", "ls_iterations", "noslip_iterations", "ccd_iterations", "sdf_iterations", "sdf_initpoints"), 1e5
     ),
-    "size": dict.fromkeys(
-        ("nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site")
-        + ("nuser_cam", "nuser_tendon", "nuser_actuator", "nuser_sensor"),
-        1e5,
-    ),
+    "size": {"nuserdata": 1e6},
 }
 """By element: attributes whose numbers multiply to at most so much."""
 
-MOST_ANYWHERE: dict[str, float] = {"nsample": 1e5, "actdim": 1e5, "dim": 1e5, "num": 1e5, "nchannel": 4}
-"""The same for attributes of actuators, sensors and textures, wherever they stand."""
+ALL: dict[str, dict[str, float]] = {
+    "replicate": {"count": 1e4},  # MuJoCo's time grows with the square
+    "flexcomp": {"count": 1e4, "cellcount": 1e4},
+    "texture": {"width": 5e7},  # pixels
+    "hfield": {"nrow": 1e7},  # times ncol
+    "numeric": {"size": 1e6},
+    "": dict.fromkeys(("nsample", "actdim", "dim", "num"), 1e6),
+}
+"""The same for all elements of a model together, with their copies; "" stands for any element."""
 
-MOST_COPIES = 1e5
-"""Of elements within each other that are all copied."""
+ELEMENTS = 1e5
+"""At most so many are copies."""
 
-_WATCHED = frozenset(MOST_ANYWHERE).union(*MOST.values())
+READ = 1e6
+"""At most so many are read in files of attached models: MuJoCo reads a file anew wherever one asks for it."""
 
+PER_ELEMENT = frozenset(
+    ("nkey", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site")
+    + ("nuser_cam", "nuser_tendon", "nuser_actuator", "nuser_sensor")
+)
+"""Attributes of <size> that say how many numbers go with every element; see `NUMBERS`."""
 
-def require_bounded(root: Element, source: Source, opened: frozenset[Path] = frozenset()) -> None:
-    """Raise a `ModelError` where a text, or one that it includes, asks for more than any model needs."""
-    open_elements = [(root, 1.0)]
-    while open_elements:
-        element, copies = open_elements.pop()
-        if not _WATCHED.isdisjoint(element.attributes):
-            _require_less(element)
-        if element.tag == "replicate":
-            copies *= max(_product(element.attributes.get("count", "1")), 1.0)
-            if copies > MOST_COPIES:
-                raise element.error(f"<replicate> within others makes {copies:g} copies of what is in it; give less")
-        elif element.tag == "include":
-            _require_bounded_file(element, source, opened)
-        open_elements += [(child, copies) for child in element.children]
+NUMBERS = 1e6
+"""All of them together."""
 
-
-def _require_less(element: Element) -> None:
-    for attribute, most in {**MOST_ANYWHERE, **MOST.get(element.tag, {})}.items():
-        text = element.attributes.get(attribute, "")
-        amount = max(map(_product, text.split()), default=0.0) if attribute == "params" else _product(text)
-        if not amount <= most:  # nan is refused, too
-            raise element.error(
-                f"<{element.tag}>: {attribute} = {text[:60]!r} asks for more than a model needs, {most:g}; give less"
-            )
+_WATCHED = PER_ELEMENT.union(*EACH.values(), *ALL.values())
 
 
-def _require_bounded_file(include: Element, source: Source, opened: frozenset[Path]) -> None:
-    """What MuJoCo cannot find, or finds in a circle, it tells itself."""
-    if source.folder is None:
-        return
-    path = source.folder / include.attributes.get("file", "")
-    if path.is_file() and path not in opened:
-        part = Source(path.read_bytes(), str(Path(source.file).parent / include.attributes["file"]), source.folder)
-        require_bounded(parse(part), part, opened | {path})
+class Demand:
+    """What the texts of one model ask MuJoCo to make."""
+
+    def __init__(self) -> None:
+        self._sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._written = self._copied = self._read = 0.0
+        self._widest: tuple[float, Element, str] | None = None
+
+    def add(self, element: Element, copies: float) -> float:
+        """Count an element of which there are so many copies; how many there are of each of its children."""
+        self._written += 1
+        self._copy(element, copies - 1)
+        if _WATCHED.isdisjoint(element.attributes):
+            return copies
+        for attribute, most in EACH.get(element.tag, {}).items():
+            if not _amount(element, attribute) <= most:
+                raise _too_much(element, attribute, most)
+        for tag in (element.tag, ""):
+            for attribute, most in ALL.get(tag, {}).items():
+                if attribute in element.attributes:
+                    self._sums[tag, attribute] += copies * _amount(element, attribute)
+                    if not self._sums[tag, attribute] <= most:
+                        raise _too_much(element, attribute, most, " in all")
+        if element.tag == "size":
+            for attribute in PER_ELEMENT & element.attributes.keys():
+                amount = _amount(element, attribute)
+                if self._widest is None or amount > self._widest[0]:
+                    self._widest = amount, element, attribute
+        return copies * _amount(element, "count") if element.tag == "replicate" else copies
+
+    def attach(self, element: Element, copies: float, models: Iterable[Demand]) -> None:
+        """Count one of some other models, whichever asks for most, so many times."""
+        models = list(models)
+        self._copy(element, copies * max((model._written + model._copied for model in models), default=0.0))
+        for key in {key for model in models for key in model._sums}:
+            self._sums[key] += copies * max(model._sums[key] for model in models)
+            tag, attribute = key
+            if not self._sums[key] <= ALL[tag][attribute]:
+                raise element.error(
+                    f"<attach>: with it, {attribute!r} of <{tag or '…'}> asks for more than a model needs, "
+                    f"{ALL[tag][attribute]:g} in all; give less"
+                )
+
+    def read(self, element: Element, model: Demand) -> None:
+        """Count the file of another model, which an element names."""
+        self._read += model._written + model._read
+        if self._read > READ:
+            raise element.error(f"<{element.tag}>: with it, more than {READ:g} elements would be read; attach less")
+
+    def close(self) -> None:
+        """All elements are counted."""
+        if self._widest is not None:
+            amount, element, attribute = self._widest
+            if not amount * (self._written + self._copied) <= NUMBERS:
+                raise _too_much(element, attribute, NUMBERS, " for all elements together")
+
+    def _copy(self, element: Element, count: float) -> None:
+        self._copied += count
+        if not self._copied <= ELEMENTS:
+            raise element.error(f"<{element.tag}>: with it, more than {ELEMENTS:g} elements are copies; give less")
 
 
-def _product(text: str) -> float:
-    """Of the numbers in an attribute; what is not a number is MuJoCo's to refuse."""
-    product = 1.0
-    for word in text.split():
-        try:
-            product *= max(abs(float(word)), 1.0)
-        except ValueError:
-            return 1.0
-    return product
+def _amount(element: Element, attribute: str) -> float:
+    """What an attribute asks for, with those that multiply it."""
+    factors = _numbers(element, attribute)
+    if attribute == "params":
+        return max(factors, default=0.0)
+    if attribute == "nrow":
+        factors += _numbers(element, "ncol")
+    if attribute == "width":
+        flat = element.attributes.get("type") == "2d"
+        factors += _numbers(element, "height") if flat else [6.0, *factors]  # the sides of a cube
+    return prod(factors)
+
+
+def _numbers(element: Element, attribute: str) -> list[float]:
+    """The numbers in an attribute, at least 1 each; what is not a number is MuJoCo's to refuse."""
+    try:
+        return [max(abs(float(word)), 1.0) for word in element.attributes.get(attribute, "").split()]
+    except ValueError:
+        return []
+
+
+def _too_much(element: Element, attribute: str, most: float, together: str = "") -> ModelError:
+    text = element.attributes[attribute][:60]
+    return element.error(
+        f"<{element.tag}>: {attribute} = {text!r} asks for more than a model needs, {most:g}{together}; give less"
+    )

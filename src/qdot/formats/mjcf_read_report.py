@@ -33,6 +33,20 @@ _GROUPS = {
     "plugins": "plugins", "keyframes": "keys",
 }  # fmt: skip
 """By the subject of an item: where MuJoCo's specification lists the things it is about."""
+_FORCELESS = "kept in the records, without force"
+_FLAGS = {
+    "gravity": ("gravity", "taken as zero"),
+    "spring": ("springs", "taken as zero"),
+    "damper": ("dampers", "taken as zero"),
+    "actuation": ("actuators", _FORCELESS),
+    "clampctrl": ("ranges of controls", "kept in the records, without effect"),
+    "constraint": ("constraints, limits, dry friction and contacts", _FORCELESS),
+    "equality": ("equality constraints", _FORCELESS),
+    "frictionloss": ("dry friction", _FORCELESS),
+    "limit": ("limits", _FORCELESS),
+    "contact": ("contacts", _FORCELESS),
+}
+"""What flags of MuJoCo switch off, and how that is done; the others say how it computes."""
 _LEFT_OUT = "left out"
 _NOT_SIMULATED = "kept in the records"
 
@@ -42,7 +56,7 @@ def findings(source: Source, compiled: Compiled, names: Names, disabled: frozens
     m = compiled.model
     found = (
         (Severity.NOTE, _notes(compiled, names, disabled)),
-        (Severity.IGNORED, _ignored(m, compiled.spec)),
+        (Severity.IGNORED, _ignored(m, names, compiled.spec)),
         (Severity.KEPT, _kept(m, names)),
         (Severity.PHYSICS, _physics(m, names)),
     )
@@ -66,14 +80,21 @@ def _notes(compiled: Compiled, names: Names, disabled: frozenset[str]) -> Iterat
         yield "MuJoCo", " ".join(warning.split()), "compiled all the same"
     for kind, old, new in names.renamed:
         yield f"{kind} {old!r}", "its name is also that of another body, frame or joint", f"renamed {new!r}"
-    for flag, what in (("gravity", "gravity"), ("spring", "springs"), ("damper", "dampers")):
-        if flag in disabled:
-            yield what, f"the flag {flag!r} switches them off", "taken as zero"
+    for flag in sorted(disabled):
+        if flag in _FLAGS:
+            what, done = _FLAGS[flag]
+            yield what, f"the flag {flag!r} switches this off", done
+        else:
+            yield "options", f"the flag {flag!r} is off", "kept in the options"
     if {"spring", "damper"} <= disabled:
         yield "passive forces", "with springs and dampers, MuJoCo switches them all off", "no fluid and no compensation"
     idle = disabled_actuators(m)
     if idle:
         yield "actuators", f"their group is switched off: {_listed(names.of['actuator'], idle)}", "they exert no force"
+    dry = np.count_nonzero(m.dof_frictionloss), np.count_nonzero(m.tendon_frictionloss)
+    if any(dry) and not disabled & {"constraint", "frictionloss"}:
+        text = f"of freedoms: {dry[0]}, of tendons: {dry[1]}"
+        yield "dry friction", text, "taken as a passive force against the motion; it holds nothing at rest"
     joints, tendons = reflected(m)
     drives = [names.of["joint"][k] for k in joints] + [names.of["tendon"][k] for k in tendons]
     if drives:
@@ -83,7 +104,7 @@ def _notes(compiled: Compiled, names: Names, disabled: frozenset[str]) -> Iterat
         yield "MuJoCo", f"its models have fields that qdot does not know: {', '.join(unknown)}", "not looked at"
 
 
-def _ignored(m: Any, spec: Any) -> Iterator[tuple[str, str, str]]:
+def _ignored(m: Any, names: Names, spec: Any) -> Iterator[tuple[str, str, str]]:
     for what, count in (
         ("cameras", m.ncam),
         ("lights", m.nlight),
@@ -116,6 +137,14 @@ def _ignored(m: Any, spec: Any) -> Iterator[tuple[str, str, str]]:
         yield "sensors", f"delays, intervals or parameters of {np.count_nonzero(details)} of them", _LEFT_OUT
     if m.jnt_group.any() or m.tendon_group.any() or not m.geom_castshadow.all():
         yield "groups and shadows", "which joints, tendons and shadows a viewer shows", _LEFT_OUT
+    if m.nmocap and m.nkey:
+        place = np.concatenate([m.body_pos, m.body_quat], axis=1)[m.body_mocapid >= 0]
+        order = np.argsort(m.body_mocapid[m.body_mocapid >= 0])
+        keys = np.concatenate([m.key_mpos.reshape(m.nkey, -1, 3), m.key_mquat.reshape(m.nkey, -1, 4)], axis=2)
+        moved = (keys != place[order]).any(axis=(1, 2))
+        if moved.any():
+            text = f"poses of mocap bodies in {_listed(names.of['key'], np.flatnonzero(moved))}"
+            yield "keyframes", text, "left out: they have no place for them; the bodies are where the file puts them"
     if _values(spec.visual) != _usual_values(spec.__class__):
         yield "visual", "options of the viewer", _LEFT_OUT
 
@@ -131,9 +160,6 @@ def _kept(m: Any, names: Names) -> Iterator[tuple[str, str, str]]:
     limits = int(m.jnt_limited.sum()), int(m.tendon_limited.sum())
     if any(limits):
         yield "limits", f"of joints: {limits[0]}, of tendons: {limits[1]}", _NOT_SIMULATED
-    dry = np.count_nonzero(m.dof_frictionloss), np.count_nonzero(m.tendon_frictionloss)
-    if any(dry):
-        yield "dry friction", f"of freedoms: {dry[0]}, of tendons: {dry[1]}", _NOT_SIMULATED
     if m.nactuator:
         yield "actuators", f"{m.nactuator} of them", _NOT_SIMULATED
     if m.nsensor:
@@ -154,13 +180,6 @@ def _physics(m: Any, names: Names) -> Iterator[tuple[str, str, str]]:
     yield from _polynomials(m, names)
     yield from _surfaces(m, names)
     yield from _drives(m, names)
-    if m.nmocap and m.nkey:
-        place = np.concatenate([m.body_pos, m.body_quat], axis=1)[m.body_mocapid >= 0]
-        order = np.argsort(m.body_mocapid[m.body_mocapid >= 0])
-        keys = np.concatenate([m.key_mpos.reshape(m.nkey, -1, 3), m.key_mquat.reshape(m.nkey, -1, 4)], axis=2)
-        moved = (keys != place[order]).any(axis=(1, 2))
-        if moved.any():
-            yield "keyframes", f"poses of mocap bodies in {_listed(names.of['key'], np.flatnonzero(moved))}", _LEFT_OUT
     if "override" in _enabled(m):
         yield "options", "contact parameters that override every geom's own", "the geoms' own are kept"
 
@@ -206,22 +225,17 @@ def _drives(m: Any, names: Names) -> Iterator[tuple[str, str, str]]:
     late = np.flatnonzero((m.actuator_delay != 0) | (m.actuator_history != 0).any(axis=1))
     if len(late):
         yield "actuators with delays", _listed(actuators, late), "taken without the delay"
+    drives_at_joints, drives_at_tendons = reflected(m)
     heavy = m.tendon_armature.copy()
-    for k, (armature, _) in reflected(m)[1].items():
+    for k, (armature, _) in drives_at_tendons.items():
         heavy[k] += armature
     if heavy.any():
         yield "tendons with armature", _listed(tendons, np.flatnonzero(heavy)), "it is not in the mass matrix"
-    at = m.jnt_actuatorid
-    odd = [k for k in np.flatnonzero(at >= 0).tolist() if m.jnt_type[k] not in (Kind.SLIDE, Kind.HINGE)]
-    if odd:
-        yield (
-            "actuators with armature or damping",
-            f"at {_listed(joints, odd)}",
-            "left out at joints of several freedoms",
-        )
     first = m.jnt_dofadr
     bound = (m.jnt_type == Kind.FREE) & ((m.jnt_stiffness != 0) | (m.dof_armature[first] != 0))
     bound |= (m.jnt_type == Kind.FREE) & (m.dof_frictionloss[first] != 0)
+    for k, (armature, _) in drives_at_joints.items():
+        bound[k] |= m.jnt_type[k] == Kind.FREE and armature != 0
     if bound.any():
         listed = _listed(joints, np.flatnonzero(bound))
         yield "springs, armature or dry friction of free joints", listed, "taken along the body's axes, not the world's"

@@ -15,41 +15,49 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from qdot.algebra import Mat3, Quaternion, Vec3, as_array
-from qdot.description import WORLD, FrameRecord, Severity, ShapeRecord
+from qdot.description import (
+    WORLD,
+    CouplingRecord,
+    Description,
+    FrameRecord,
+    OnContacts,
+    OnFrame,
+    OnSliderCrank,
+    Severity,
+    ShapeRecord,
+    Via,
+    Wrap,
+)
 from qdot.errors import ModelError
-from qdot.formats.chains import Chain, Move, chain_of, compose, own_frames, seen_from, split_for_mujoco
+from qdot.formats.chains import Chain, Move, chain_of, compose, depth_first, own_frames, seen_from, split_for_mujoco
 from qdot.formats.mesh_writer import bare
 from qdot.formats.mjcf_writer_joints import Joints
 from qdot.formats.mjcf_writer_shapes import GRAY, HIDDEN, Geoms, posed, sized
-from qdot.formats.written import Findings, Names, child, leaves_of, unless, written
+from qdot.formats.written import MASSLESS, Names, Remarks, child, unless, written
 from qdot.joints import Free, Spherical
 from qdot.model.model import Body, Model
 from qdot.spatial import IDENTITY, Inertia, Transform, nearest_physical
+from qdot.spatial.physical import TOLERANCE
 
 LEAST = 1e-15
 """The least mass [kg] and moment of inertia [kg·m²] that MuJoCo takes for a body that moves (its mjMINVAL)."""
 
-_MASSLESS = Inertia.zero()
 _USUAL_SITE = ("sphere", (0.005,))
-_ROUNDING = 1e-9
-"""Of the triangle inequality between moments: beyond it an inertia is one that no body can have."""
 
 
 class Bodies:
     """Writes the tree; keeps where each body was put."""
 
-    def __init__(self, model: Model, geoms: Geoms, findings: Findings) -> None:
-        self.model, self.geoms, self.findings = model, geoms, findings
+    def __init__(self, model: Model, geoms: Geoms, remarks: Remarks) -> None:
+        self.model, self.geoms, self.remarks = model, geoms, remarks
         self.elements: dict[str, Element] = {}
-        self.joints = Joints(model, findings)
+        self.joints = Joints(model, remarks)
         self._frames = own_frames(model)
         self._sites: dict[str, str] = {}
         self._children: dict[str, list[Body]] = defaultdict(list)
         for body in model.bodies:
             self._children[body.record.parent].append(body)
-        d = model.description
-        named = strings_of(d.constraints, d.loops, d.tendons, d.actuators, d.sensors, d.exclusions)
-        self._referred = named | {frame.body for frame in d.frames}
+        self._referred = frames_named(model.description)
         links = {body.name for body in model.bodies if self._is_link(body)}
         self._names = Names(model.frames.keys() - links)
 
@@ -58,14 +66,14 @@ class Bodies:
         on: dict[str, list[FrameRecord]] = defaultdict(list)
         for frame in frames:
             on[frame.body].append(frame)
-        rest: list[tuple[Body | None, Element, tuple[Body, ...]]] = [(None, world, ())]
-        while rest:
-            body, parent, links = rest.pop()
+        links: list[Body] = []
+        for body in (None, *depth_first(self.model)):
             name = WORLD if body is None else body.name
             if body is not None and self._is_link(body):
-                rest.append((self._children[name][0], parent, (*links, body)))
+                links.append(body)  # the next one is the only one on it
                 continue
-            element = world if body is None else self._body(parent, body, links)
+            element = world if body is None else self._body(body, tuple(links))
+            links = []
             self.elements[name] = element
             still = bool(shapes[name]) and self._is_still(body)
             for shape in shapes[name]:
@@ -73,7 +81,6 @@ class Bodies:
             for frame in on[name]:
                 self._sites[frame.name] = frame.name
                 self._site(element, frame)
-            rest.extend((below, element, ()) for below in reversed(self._children[name]))
 
     # ── frames ───────────────────────────────────────────────────────────────────────────────────
 
@@ -88,7 +95,7 @@ class Bodies:
         body, place = self.on_body(frame)
         name = self._names.free(wanted)
         child(self.elements[body], "site", name=name, **posed(compose(place, pose)))
-        self.findings.add(Severity.NOTE, "frame", frame, "needed as a site", "added one")
+        self.remarks.add(Severity.NOTE, "frame", frame, "needed as a site", "added one")
         return name
 
     def on_body(self, frame: str) -> tuple[str, Transform]:
@@ -104,7 +111,7 @@ class Bodies:
             simple = sized(shape)
             if simple is None or simple[0] == "plane" or pose != IDENTITY:
                 found = "the region about it, of a kind or at a place that MuJoCo does not have for sites"
-                self.findings.lost("frame", record.name, found, False)
+                self.remarks.lost("frame", record.name, found, False)
             else:
                 group = max(record.region.group, 0 if record.region.visual else HIDDEN)
                 kind, size = (None, None) if simple == _USUAL_SITE else simple
@@ -123,7 +130,7 @@ class Bodies:
             len(below) == 1
             and stem != body.name
             and below[0].name in (stem, f"{stem}:{below[0].joint_name}")
-            and record.inertia == _MASSLESS
+            and record.inertia == MASSLESS
             and record.frame == IDENTITY
             and not record.shapes
             and body.name not in self._referred
@@ -144,10 +151,11 @@ class Bodies:
             moves += more
         return Chain(moves, after)
 
-    def _body(self, parent: Element, body: Body, links: tuple[Body, ...]) -> Element:
+    def _body(self, body: Body, links: tuple[Body, ...]) -> Element:
         """The element of a body, with its joints and its inertia."""
         record, (moves, after) = body.record, self._chain(body, links)
-        on_world = (*links, body)[0].parent == 0
+        first = (*links, body)[0]
+        parent, on_world = self.elements[first.record.parent], first.parent == 0
         self._check(body, moves, on_world)
         free = any(isinstance(move.joint, Free) for move in moves)
         balls = any(isinstance(move.joint, Spherical) for move in moves)
@@ -177,14 +185,14 @@ class Bodies:
                 )
             if moves[0].before != IDENTITY:
                 found, done = "a free joint off the world's origin", "MuJoCo's configuration is the pose in the world"
-                self.findings.add(Severity.NOTE, "joint", body.joint_name, found, done)
+                self.remarks.add(Severity.NOTE, "joint", body.joint_name, found, done)
         if not moves and body.joint_name != f"{body.name}:fixed":
-            self.findings.lost("joint", body.joint_name, "the name of a fixed joint, which MuJoCo does not have", False)
+            self.remarks.lost("joint", body.joint_name, "the name of a fixed joint, which MuJoCo does not have", False)
         if record.target and not on_world:
-            self.findings.lost("body", body.name, "moved from outside, which MuJoCo allows on the world only")
+            self.remarks.lost("body", body.name, "moved from outside, which MuJoCo allows on the world only")
         own = [move for move in moves if move.body is body]
         if len(own) > 1:
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE,
                 "joint",
                 body.joint_name,
@@ -197,7 +205,7 @@ class Bodies:
         frame, inertia = body.record.frame, body.inertia
         inertia = inertia if frame == IDENTITY else frame.inv() @ inertia
         least = LEAST if moves and not self._weighs(body) else 0.0
-        if inertia == _MASSLESS and not least:
+        if inertia == MASSLESS and not least:
             return
         if inertia.mass < 0:
             raise ModelError(f"body {body.name!r}: MuJoCo takes no mass below zero, got {inertia.mass}; correct it")
@@ -206,16 +214,17 @@ class Bodies:
         moments, axes = _principal(inertia)
         low, middle, high = sorted(moments)
         if low + middle < high:
-            if low + middle < high * (1 - _ROUNDING) or low < -_ROUNDING * high:
+            slack = TOLERANCE * max(abs(x) for x in body.inertia.rotational.six())  # point masses leave roundings of it
+            if low + middle < high - slack or low < -slack:
                 weight = inertia.mass or LEAST  # published tables have moments without a mass
                 moments, axes = _principal(nearest_physical(Inertia(weight, inertia.moment, inertia.rotational)))
                 found, done = "an inertia that no body can have, which MuJoCo refuses", "wrote the nearest one"
-                self.findings.add(Severity.PHYSICS, "body", body.name, found, done)
+                self.remarks.add(Severity.PHYSICS, "body", body.name, found, done)
             low, middle, high = sorted(moments)
             moments = tuple(min(x, max(low, 0.0) + middle) for x in moments)  # so that rounding does not break it
         if least and (mass != inertia.mass or low < least):
             found, done = "moves without mass or inertia, which MuJoCo refuses", f"wrote {LEAST:g} for it"
-            self.findings.add(Severity.NOTE, "body", body.name, found, done)
+            self.remarks.add(Severity.NOTE, "body", body.name, found, done)
         child(
             element,
             "inertial",
@@ -232,9 +241,29 @@ class Bodies:
         return any(below.joint.nv == 0 and self._weighs(below) for below in self._children[body.name])
 
 
-def strings_of(*records: object) -> set[str]:
-    """All texts in records: among them the names of whatever they refer to."""
-    return {leaf for leaf in leaves_of(records) if isinstance(leaf, str)}
+def frames_named(d: Description, *, wound: bool = True) -> set[str | None]:
+    """The bodies and frames that records refer to; those that a tendon winds round only if asked for."""
+    names: list[str | None] = [frame.body for frame in d.frames]
+    names += [name for e in d.exclusions for name in (e.body1, e.body2)]
+    names += [name for loop in d.loops for name in (loop.predecessor, loop.successor)]
+    for c in d.constraints:
+        names += () if isinstance(c, CouplingRecord) else (c.frame1, c.frame2)
+    for element in (element for tendon in d.tendons for element in tendon.path):
+        match element:
+            case Via():
+                names.append(element.frame)
+            case Wrap():
+                names += [element.side] + [element.frame] * wound
+    for actuator in d.actuators:
+        match actuator.transmission:
+            case OnFrame(frame=one, reference=two) | OnSliderCrank(crank=one, slider=two):
+                names += [one, two]
+            case OnContacts(body=body):
+                names.append(body)
+    for s in d.sensors:
+        seen = ((s.object_kind, s.object_name), (s.reference_kind, s.reference_name))
+        names += [name for kind, name in seen if kind in ("site", "body", "xbody")]
+    return set(names)
 
 
 def _laid_out(moves: tuple[Move, ...], after: Transform) -> tuple[Transform, list[tuple[Move, Transform]]]:

@@ -21,7 +21,7 @@ from qdot.description.constraints import ConstraintRecord
 from qdot.formats.chains import compose
 from qdot.formats.mjcf_writer_bodies import Bodies
 from qdot.formats.mjcf_writer_shapes import Geoms, soft
-from qdot.formats.written import Findings, child, unless
+from qdot.formats.written import Remarks, child, unless
 from qdot.joints import Fixed, Revolute, Spherical
 from qdot.spatial import IDENTITY, Transform
 
@@ -33,9 +33,9 @@ _TOGETHER = 1e-9
 class Constraints:
     """Writes what holds a mechanism together beside its tree, and what may touch."""
 
-    def __init__(self, equality: Element, contact: Element, bodies: Bodies, geoms: Geoms, findings: Findings) -> None:
+    def __init__(self, equality: Element, contact: Element, bodies: Bodies, geoms: Geoms, remarks: Remarks) -> None:
         self.equality, self.contact = equality, contact
-        self.bodies, self.geoms, self.findings = bodies, geoms, findings
+        self.bodies, self.geoms, self.remarks = bodies, geoms, remarks
         self.model = bodies.model
         self._at_home = _home_poses(bodies)
 
@@ -82,7 +82,7 @@ class Constraints:
         settled = _shifted(coefficients, shift)
         settled[0] += lift
         if any(settled[MOST_COEFFICIENTS:]):
-            self.findings.lost("constraint", record.name, "a polynomial of degree 5 or more", record.active)
+            self.remarks.lost("constraint", record.name, "a polynomial of degree 5 or more", record.active)
             return
         polynomial = (*settled, *(0,) * MOST_COEFFICIENTS)[:MOST_COEFFICIENTS]
         ends: dict[str, object] = {f"{kind}1": record.follower, f"{kind}2": driver, "polycoef": polynomial}
@@ -101,7 +101,7 @@ class Constraints:
             "a spatial tendon that follows another or is followed",
             "took the reference for its length at home",
         )
-        self.findings.add(Severity.NOTE, "tendon", name, found, done)
+        self.remarks.add(Severity.NOTE, "tendon", name, found, done)
         return given
 
     def add_loop(self, record: LoopRecord) -> None:
@@ -117,15 +117,19 @@ class Constraints:
             self._connect(ConnectRecord(f"{name}_axis", one, joint.axis, two, joint.axis))
         else:
             found = f"a {type(joint).__name__} joint that closes a loop, which MuJoCo does not have"
-            self.findings.lost("loop joint", name, found)
+            self.remarks.lost("loop joint", name, found)
             return
         found, done = "a joint that closes a loop", "wrote an equality constraint, which gives way a little"
-        self.findings.add(Severity.NOTE, "loop joint", name, found, done)
+        self.remarks.add(Severity.NOTE, "loop joint", name, found, done)
         if any(abs(x) < float("inf") for x in joint.limits.lower + joint.limits.upper):
-            self.findings.lost("loop joint", name, "limits, which MuJoCo does not have for it")
+            self.remarks.lost("loop joint", name, "limits, which MuJoCo does not have for it")
 
     def add_pair(self, record: PairRecord) -> None:
         usual = PairRecord("", "", "")
+        gone = [shape for shape in (record.shape1, record.shape2) if shape not in self.geoms.names]
+        if gone:
+            self.remarks.lost("contact pair", record.name, f"its shape {gone[0]!r} is left out")
+            return
         child(
             self.contact,
             "pair",

@@ -26,9 +26,9 @@ from qdot.description import (
     Wrap,
 )
 from qdot.formats.mesh_writer import bare
-from qdot.formats.mjcf_writer_bodies import Bodies, strings_of
+from qdot.formats.mjcf_writer_bodies import Bodies, frames_named
 from qdot.formats.mjcf_writer_shapes import interval, soft
-from qdot.formats.written import Findings, Names, child, unless
+from qdot.formats.written import Names, Remarks, child, unless
 from qdot.geometry import Cylinder, Sphere
 from qdot.joints import Free
 from qdot.model.model import Model
@@ -42,7 +42,7 @@ class Wraps:
     as sites: not the ones that are there only for tendons to wind round, which a reader finds at the geoms again.
     """
 
-    def __init__(self, model: Model, findings: Findings) -> None:
+    def __init__(self, model: Model, remarks: Remarks) -> None:
         self.model = model
         d = model.description
         self.shapes = {body.name: list(body.record.shapes) for body in model.bodies}
@@ -52,16 +52,15 @@ class Wraps:
         elements = [element for tendon in d.tendons for element in tendon.path]
         for element in elements:
             if isinstance(element, Wrap):
-                self._find(element, findings)
+                self._find(element, remarks)
         wound = {element.frame for element in elements if isinstance(element, Wrap)}
-        others = [element.side if isinstance(element, Wrap) else element for element in elements]
-        needed = strings_of(d.constraints, d.loops, d.actuators, d.sensors, others)
+        needed = frames_named(d, wound=False)
         self.frames = [f for f in d.frames if f.name not in wound or f.name in needed or f.region is not None]
 
     def geom(self, element: Wrap) -> str:
         return self._geoms[element.frame, element.radius, element.cylinder]
 
-    def _find(self, element: Wrap, findings: Findings) -> None:
+    def _find(self, element: Wrap, remarks: Remarks) -> None:
         """A geom at the frame with the radius: one that is there already, or a new one."""
         key = (element.frame, element.radius, element.cylinder)
         if key in self._geoms:
@@ -79,29 +78,25 @@ class Wraps:
         name = self._names.free(element.frame)
         shapes.append(ShapeRecord(solid.at(frame.placement), collision=False, name=name, contact=Contact(0, 0)))
         self._geoms[key] = name
-        findings.add(Severity.NOTE, "frame", element.frame, "a tendon winds round it", "added a geom for that")
+        remarks.add(Severity.NOTE, "frame", element.frame, "a tendon winds round it", "added a geom for that")
 
 
 class Forces:
     """Writes tendons and actuators."""
 
-    def __init__(self, tendon: Element, actuator: Element, bodies: Bodies, wraps: Wraps, findings: Findings) -> None:
+    def __init__(self, tendon: Element, actuator: Element, bodies: Bodies, wraps: Wraps, remarks: Remarks) -> None:
         self.tendon, self.actuator = tendon, actuator
-        self.bodies, self.wraps, self.findings = bodies, wraps, findings
+        self.bodies, self.wraps, self.remarks = bodies, wraps, remarks
         self.model = bodies.model
         self._offsets = {t.name: t.offset for t in self.model.description.tendons}
         self._tendons = Names(self._offsets)
 
     def add_tendon(self, record: TendonRecord) -> None:
         """A tendon; MuJoCo's length has no offset, so that its ranges are moved instead."""
-        weighted = [element for element in record.path if isinstance(element, Weighted)]
-        if weighted and not record.fixed:
-            self.findings.lost("tendon", record.name, "joints and frames in one path, where MuJoCo takes either")
-            return
         winds = any(isinstance(element, Wrap) for element in record.path)
         if winds and record.armature:
             found = "armature of a tendon that winds round something, which MuJoCo refuses"
-            self.findings.lost("tendon", record.name, found)
+            self.remarks.lost("tendon", record.name, found)
         low, high = (x - record.offset for x in record.rest)
         if (low, high) == (-1, -1):
             high = nextafter(-1.0, 0.0)  # two times -1 means the length at home
@@ -193,16 +188,13 @@ class Forces:
         moves = [move for move in self.bodies.joints.names if move.body is body]
         if len(moves) == 1:
             if isinstance(moves[0].joint, Free) and moves[0].before.rotation != IDENTITY.rotation:
-                self.findings.lost("actuator", name, "at a free joint whose axes are not the world's")
+                self.remarks.lost("actuator", name, "at a free joint whose axes are not the world's")
                 return None
             return {"jointinparent" if on.in_parent else "joint": on.joint, "gear": on.gear}
-        if body.joint.nq != body.joint.nv or not moves:
-            self.findings.lost("actuator", name, "at a joint that MuJoCo has as several")
-            return None
         tendon = self._tendons.free(name)
         element = child(self.tendon, "fixed", name=tendon)
         for move in moves:
             child(element, "joint", joint=self.bodies.joints.names[move], coef=on.gear[move.v0])
         done = f"wrote it at a tendon of them, {tendon!r}"
-        self.findings.add(Severity.NOTE, "actuator", name, "at a joint that MuJoCo has as several", done)
+        self.remarks.add(Severity.NOTE, "actuator", name, "at a joint that MuJoCo has as several", done)
         return {"tendon": tendon, "gear": (1,)}

@@ -10,7 +10,7 @@ from qdot.description import Severity
 from qdot.errors import ModelError
 from qdot.formats.chains import Move
 from qdot.formats.mjcf_writer_shapes import interval, soft
-from qdot.formats.written import FAR, Findings, Names, child, unless
+from qdot.formats.written import FAR, Names, Remarks, child, unless
 from qdot.joints import Continuous, Free, Joint, Prismatic, Revolute, Spherical
 from qdot.model.model import Model
 from qdot.spatial import IDENTITY, Transform
@@ -28,8 +28,8 @@ _KINDS: dict[type[Joint], str] = {
 class Joints:
     """Writes joints to bodies; `names` are those they got, in MuJoCo's order."""
 
-    def __init__(self, model: Model, findings: Findings) -> None:
-        self.findings = findings
+    def __init__(self, model: Model, remarks: Remarks) -> None:
+        self.remarks = remarks
         self.names: dict[Move, str] = {}
         self._taken = Names(body.joint_name for body in model.bodies)
 
@@ -46,14 +46,14 @@ class Joints:
             )
         if isinstance(joint, Continuous):
             found, done = "a turn without end", "wrote a hinge, which counts full turns"
-            self.findings.add(Severity.NOTE, "joint", name, found, done)
+            self.remarks.add(Severity.NOTE, "joint", name, found, done)
         axis = Y.rotation.T @ joint.axis if isinstance(joint, (Revolute, Continuous, Prismatic)) else None
         anchor = Y.inv() @ Vec3.zero() if kind != "free" else None
         if isinstance(joint, Spherical) and Y.rotation != IDENTITY.rotation:
             found, done = "a ball before other joints on the body", "its quaternion is in the axes of the body at home"
-            self.findings.add(Severity.NOTE, "joint", name, found, done)
+            self.remarks.add(Severity.NOTE, "joint", name, found, done)
         if isinstance(joint, Spherical) and move.home != (1, 0, 0, 0):
-            self.findings.lost("joint", name, "starts turned, where MuJoCo starts balls at zero", False)
+            self.remarks.lost("joint", name, "starts turned, where MuJoCo starts balls at zero", False)
         child(
             element,
             "joint",
@@ -77,18 +77,18 @@ class Joints:
         bounded = (lower, upper) != (-inf, inf)
         if bounded:
             if inf in (-lower, upper):
-                self.findings.add(Severity.NOTE, "joint", name, "bounded on one side", f"wrote {FAR:g} for the other")
+                self.remarks.add(Severity.NOTE, "joint", name, "bounded on one side", f"wrote {FAR:g} for the other")
             if isinstance(move.joint, Spherical) and lower > 0:
-                self.findings.lost("joint", name, "a least angle, which MuJoCo does not have for balls")
+                self.remarks.lost("joint", name, "a least angle, which MuJoCo does not have for balls")
                 lower = 0.0
         drive = record.drive_range
         effort = min(limits.effort, default=inf)
         if drive is None and effort < inf and move.joint.nv == 1:
             drive = (-effort, effort)
         elif effort < inf and drive != (-effort, effort):
-            self.findings.lost("joint", name, "bounds of effort beside those of its drive", False)
+            self.remarks.lost("joint", name, "bounds of effort beside those of its drive", False)
         if min(limits.velocity, default=inf) < inf:
-            self.findings.lost("joint", name, "bounds of speed, which MuJoCo does not have", False)
+            self.remarks.lost("joint", name, "bounds of speed, which MuJoCo does not have", False)
         return {
             "limited": bounded or None,
             "range": interval((max(lower, -FAR), min(upper, FAR))) if bounded else None,
@@ -105,14 +105,14 @@ class Joints:
             values[attribute] = unless(0, row[0])
             if any(x != row[0] for x in row):
                 found, done = f"{kind} that differs between its freedoms", f"wrote {row[0]} for all"
-                self.findings.add(Severity.PHYSICS, "joint", name, found, done)
+                self.remarks.add(Severity.PHYSICS, "joint", name, found, done)
         rest = move.configuration(passive.rest)
         if joint.nq == 1:
             values["springref"] = unless(0, rest[0])
         elif values["stiffness"] and rest != (move.home if isinstance(joint, Free) else (1, 0, 0, 0)):
-            self.findings.lost("joint", name, "a spring at rest elsewhere than where the joint starts")
+            self.remarks.lost("joint", name, "a spring at rest elsewhere than where the joint starts")
         if isinstance(joint, Free) and (values["armature"] or values["frictionloss"]):
             found = "armature or dry friction of a free joint"
             done = "MuJoCo lets it act along the world's axes, qdot along the body's"
-            self.findings.add(Severity.PHYSICS, "joint", name, found, done)
+            self.remarks.add(Severity.PHYSICS, "joint", name, found, done)
         return values

@@ -14,7 +14,7 @@ from qdot.description import Contact, Material, Severity, ShapeRecord, Softness
 from qdot.errors import GeometryError
 from qdot.formats.chains import compose, seen_from
 from qdot.formats.mesh_writer import RESOLUTION, Meshes, bare
-from qdot.formats.written import Findings, Names, child, number, unless
+from qdot.formats.written import Names, Remarks, child, number, unless
 from qdot.geometry import (
     Box,
     Capsule,
@@ -79,8 +79,8 @@ def sized(shape: Shape) -> tuple[str, tuple[float, ...]] | None:
 class Geoms:
     """Writes shapes to bodies, and what they refer to among the assets."""
 
-    def __init__(self, asset: Element, model: str, findings: Findings, copy_meshes: bool) -> None:
-        self.asset, self.findings, self.copy_meshes = asset, findings, copy_meshes
+    def __init__(self, asset: Element, model: str, remarks: Remarks, copy_meshes: bool) -> None:
+        self.asset, self.remarks, self.copy_meshes = asset, remarks, copy_meshes
         self.meshes = Meshes(model)
         self.names: dict[str, str] = {}
         self._geoms, self._assets, self._materials = Names(), Names(), Names()
@@ -93,7 +93,7 @@ class Geoms:
         thing = record.name or f"shape of {owner}"
         pose = seen_from(frame, pose)
         if isinstance(shape, (Plane, HeightField)) and not still:
-            self.findings.lost("shape", thing, "ground on a body that moves, which MuJoCo refuses", record.collision)
+            self.remarks.lost("shape", thing, "ground on a body that moves, which MuJoCo refuses", record.collision)
             return
         simple = sized(shape)
         if simple is not None:
@@ -106,7 +106,8 @@ class Geoms:
                 return
             what = {"type": "mesh", "mesh": self._mesh(shape, thing)}
             if record.collision and not isinstance(shape, ConvexHull):
-                self.findings.add(Severity.NOTE, "shape", thing, "a mesh that collides", "MuJoCo takes its convex hull")
+                done = "contacts in MuJoCo will be with its convex hull"
+                self.remarks.add(Severity.NOTE, "shape", thing, "a mesh that collides", done)
         child(
             body, "geom", **self._called(record), **what, **posed(pose), **self._look(record, thing), **_touch(record)
         )
@@ -117,7 +118,7 @@ class Geoms:
         name = self._geoms.free(record.name)
         self.names.setdefault(record.name, name)
         if name != record.name:
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE, "shape", record.name, "a name that two shapes have", "numbered the second one"
             )
         return {"name": name}
@@ -126,7 +127,7 @@ class Geoms:
         group = record.group
         if not record.visual and group < HIDDEN:
             group = HIDDEN
-            self.findings.add(Severity.NOTE, "shape", thing, "not to be seen", f"put it into group {HIDDEN}")
+            self.remarks.add(Severity.NOTE, "shape", thing, "not to be seen", f"put it into group {HIDDEN}")
         return {
             "group": unless(0, group),
             "material": self._material(record.material) if record.material.name else None,
@@ -141,18 +142,22 @@ class Geoms:
 
     def _is_mesh(self, shape: Shape, thing: str, collides: bool) -> bool:
         """Whether MuJoCo takes a mesh: it wants four vertices, and of those that collide that they do not lie flat."""
+        if isinstance(shape, MeshFile) and not Path(shape.path).is_file():
+            found = f"its file {shape.path!r} is not there, and MuJoCo reads no text that refers to it"
+            self.remarks.lost("shape", thing, found, collides)
+            return False
         if isinstance(shape, MeshFile) and _reads(shape.path):
             return True
         try:
             vertices, _ = shape.surface(RESOLUTION)
         except GeometryError:
             found = "its file, which cannot be read here; MuJoCo itself reads OBJ, MSH and binary STL"
-            self.findings.lost("shape", thing, found, collides)
+            self.remarks.lost("shape", thing, found, collides)
             return False
         extent = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
         if len(vertices) >= 4 and not (collides and extent[-1] <= 1e-9 * extent[0]):
             return True
-        self.findings.lost("shape", thing, "a flat mesh, which MuJoCo refuses", collides)
+        self.remarks.lost("shape", thing, "a flat mesh, which MuJoCo refuses", collides)
         return False
 
     def _mesh(self, shape: Shape, thing: str) -> str:
@@ -168,7 +173,7 @@ class Geoms:
             file, scale = self.meshes.file_of(shape, name), None
             if not isinstance(shape, (Mesh, ConvexHull)):
                 why = "its file" if isinstance(shape, MeshFile) else f"a {type(shape).__name__}"
-                self.findings.add(
+                self.remarks.add(
                     Severity.NOTE,
                     "shape",
                     thing,
@@ -223,9 +228,6 @@ def _reads(path: str) -> bool:
     file = Path(path)
     if file.suffix.lower() != ".stl":
         return file.suffix.lower() in (".obj", ".msh")
-    try:
-        with file.open("rb") as content:
-            faces = int.from_bytes(content.read(84)[80:84], "little")
-        return file.stat().st_size == 84 + 50 * faces and faces <= _MOST_FACES
-    except OSError:  # not there: whoever reads the text will say so
-        return True
+    with file.open("rb") as content:
+        faces = int.from_bytes(content.read(84)[80:84], "little")
+    return file.stat().st_size == 84 + 50 * faces and faces <= _MOST_FACES

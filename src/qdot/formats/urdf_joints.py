@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 from qdot.description import CouplingRecord, Passive, Severity
@@ -21,6 +22,9 @@ _AXES: dict[tuple[float, ...], str] = {
     (0.0, 0.0, -1.0): "-z",
 }
 STILL = Passive()
+SHORTEST = 1e-12
+"""An axis of smaller numbers is none."""
+
 _MOVING: dict[str, Any] = {"revolute": Revolute, "prismatic": Prismatic, "continuous": Continuous}
 _WHOLE: dict[str, tuple[str, ...]] = {
     "fixed": ("axis", "limit", "dynamics"),
@@ -52,10 +56,10 @@ def joint_of(element: Element, name: str, findings: Findings) -> Moving:
             case "floating":
                 return Moving(Free(), STILL)
             case "planar":
-                return Moving(Planar(_axis(element)), STILL)
+                return Moving(Planar(_axis(element, name, findings)), STILL)
             case "revolute" | "prismatic" | "continuous":
-                axis, limits = _axis(element), _limits(element, kind, name, findings)
-                return Moving(_MOVING[kind](axis, limits=limits), _passive(element, name))
+                axis, limits = _axis(element, name, findings), _limits(element, kind, name, findings)
+                return Moving(_MOVING[kind](axis, limits=limits), _passive(element, name, findings))
     except JointError as error:
         raise element.error(f"joint {name!r}: {error}") from None
     raise element.error(
@@ -63,11 +67,15 @@ def joint_of(element: Element, name: str, findings: Findings) -> Moving:
     )
 
 
-def _axis(element: Element) -> Any:
+def _axis(element: Element, name: str, findings: Findings) -> Any:
     axis = element.child("axis")
     if axis is None:
         return "x"
     xyz = axis.numbers("xyz", 3)
+    if max(map(abs, xyz)) < SHORTEST:
+        done = "taken as 1 0 0, which URDF means where there is none"
+        findings.add(Severity.PHYSICS, f"joint {name!r}", "its axis is zero", done, axis)
+        return "x"
     return _AXES.get(xyz, xyz)
 
 
@@ -79,55 +87,90 @@ def _limits(element: Element, kind: str, name: str, findings: Findings) -> Limit
             return None
         remedy = "give it lower, upper, effort and velocity" + (", or type 'continuous'" if kind == "revolute" else "")
         raise element.error(f"joint {name!r} is {kind} but has no <limit>; {remedy}")
-    speed, effort = (limit.number("velocity"),), (limit.number("effort"),)
+    speed, effort = (_magnitude(limit, bound, inf, name, findings) for bound in ("velocity", "effort"))
     if kind == "continuous":
         if "lower" in limit.attributes or "upper" in limit.attributes:
             done = "left out: such a joint turns without end"
             findings.add(Severity.IGNORED, "continuous joints", "lower and upper limits", done, limit)
-        return Limits((), (), speed, effort)
-    return Limits((limit.number("lower", 0.0),), (limit.number("upper", 0.0),), speed, effort)
+        return Limits((), (), (speed,), (effort,))
+    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    if lower > upper:
+        found = f"its lower limit {lower:g} is above its upper limit {upper:g}"
+        findings.add(Severity.PHYSICS, f"joint {name!r}", found, "left out: it moves without end", limit)
+        lower, upper = -inf, inf
+    return Limits((lower,), (upper,), (speed,), (effort,))
 
 
-def _passive(element: Element, name: str) -> Passive:
+def _passive(element: Element, name: str, findings: Findings) -> Passive:
     dynamics = element.child("dynamics")
     if dynamics is None:
         return STILL
     if not dynamics.attributes.keys() & {"damping", "friction"}:
         raise dynamics.error(f"joint {name!r}: <dynamics> has neither damping nor friction; give one, or leave it out")
-    damping, friction = dynamics.number("damping", 0.0), dynamics.number("friction", 0.0)
-    if damping < 0 or friction < 0:
-        raise dynamics.error(f"joint {name!r}: damping and friction are zero or more; a negative one drives the joint")
+    damping, friction = (
+        _magnitude(dynamics, what, 0.0, name, findings) if what in dynamics.attributes else 0.0
+        for what in ("damping", "friction")
+    )
     return Passive(damping=(damping,), friction=(friction,)) if damping or friction else STILL
 
 
-def coupling_of(
-    element: Element, name: str, joints: Mapping[str, Moving], names: Mapping[str, str], findings: Findings
-) -> CouplingRecord | None:
-    """The coupling of a joint that mimics another: y = offset + multiplier · x.
+def _magnitude(element: Element, attribute: str, otherwise: float, name: str, findings: Findings) -> float:
+    """A number that is zero or more; a negative one is reported, and `otherwise` taken."""
+    value = element.number(attribute)
+    if value >= 0:
+        return value
+    found, done = f"its {attribute} is negative: {value:g}", f"taken as {otherwise:g}"
+    findings.add(Severity.PHYSICS, f"joint {name!r}", found, done, element)
+    return otherwise
 
-    `joints` are the robot's by the names of the file, `names` what the records call them.
+
+# ── mimic joints ─────────────────────────────────────────────────────────────────────────────────
+
+
+def couplings_of(
+    elements: Mapping[str, Element], joints: Mapping[str, Moving], names: Mapping[str, str], findings: Findings
+) -> Iterator[CouplingRecord]:
+    """The couplings of joints that mimic others: y = offset + multiplier · x.
+
+    `elements` and `joints` are the robot's by the names of the file, `names` what the records call them.
     """
-    mimic = element.child("mimic")
-    if mimic is None:
-        return None
-    driver = mimic.required("joint", "the name of the joint to follow")
-    multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
-    subject, found = f"joint {name!r}", f"it mimics joint {driver!r}"
-    if driver == name:
-        raise mimic.error(f"{subject} mimics itself; name another joint, or leave <mimic> out")
+    mimics = {name: mimic for name, element in elements.items() if (mimic := element.child("mimic")) is not None}
+    drivers = {name: mimic.required("joint", "the name of the joint to follow") for name, mimic in mimics.items()}
+    for name, mimic in mimics.items():
+        driver = drivers[name]
+        multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+        severity, done = _settled(name, drivers, joints)
+        findings.add(severity, f"joint {name!r}", f"it mimics joint {driver!r}", done, mimic)
+        if done != _COUPLED:
+            continue
+        if joints[driver].joint.nv == 0:
+            yield CouplingRecord(names[name], names[name], None, (offset,))
+        else:
+            yield CouplingRecord(names[name], names[name], names[driver], (offset, multiplier))
+
+
+_COUPLED = "kept as a constraint; its freedom is still there in q and v"
+
+
+def _settled(name: str, drivers: Mapping[str, str], joints: Mapping[str, Moving]) -> tuple[Severity, str]:
+    """What becomes of the mimic of a joint."""
+    driver = drivers[name]
     if joints[name].joint.nv == 0:
-        findings.add(Severity.NOTE, subject, found, "left out: it is fixed", mimic)
-        return None
+        return Severity.NOTE, "left out: it is fixed"
     if driver not in joints:
-        done = "left out, it moves freely: the file has no such joint"
-        findings.add(Severity.IGNORED, subject, found, done, mimic)
-        return None
+        return Severity.KEPT, "left out, it moves freely, as in Pinocchio: the file has no joint of that name"
     if joints[name].joint.nv > 1 or joints[driver].joint.nv > 1:
-        done = "left out, it moves freely: only joints of one freedom can mimic and be mimicked"
-        findings.add(Severity.PHYSICS, subject, found, done, mimic)
-        return None
-    done = "kept as a constraint; its freedom is still there in q and v"
-    findings.add(Severity.KEPT, subject, found, done, mimic)
-    if joints[driver].joint.nv == 0:
-        return CouplingRecord(names[name], names[name], None, (offset,))
-    return CouplingRecord(names[name], names[name], names[driver], (offset, multiplier))
+        return Severity.PHYSICS, "left out, it moves freely: only joints of one freedom can mimic and be mimicked"
+    if _leads_back(name, drivers):
+        return Severity.PHYSICS, "left out, it moves freely: that one follows it in turn, and no joint leads"
+    return Severity.KEPT, _COUPLED
+
+
+def _leads_back(name: str, drivers: Mapping[str, str]) -> bool:
+    """Whether a joint follows itself, by way of others."""
+    joint = drivers[name]
+    for _ in drivers:  # a way longer than this is in a circle that it is not part of
+        if joint == name or joint not in drivers:
+            break
+        joint = drivers[joint]
+    return joint == name

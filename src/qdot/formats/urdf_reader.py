@@ -14,7 +14,7 @@ from qdot.algebra import Vec3
 from qdot.description import WORLD, BodyRecord, Description, JointSoftness, Severity
 from qdot.formats.reading import Reading
 from qdot.formats.resolve import Resolver
-from qdot.formats.urdf_joints import FIXED, STILL, Moving, coupling_of, joint_of
+from qdot.formats.urdf_joints import FIXED, STILL, Moving, couplings_of, joint_of
 from qdot.formats.urdf_poses import MASSLESS, Poses, inertia_of
 from qdot.formats.urdf_schema import ROBOT, Findings, report_the_rest
 from qdot.formats.urdf_shapes import Shapes
@@ -81,13 +81,12 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver) ->
                 softness=_SOFTNESS,
             )
         )
-    couplings = (coupling_of(element, name, joints, joint_names, findings) for name, element in tree.joints.items())
     description = Description(
         robot.attributes["name"],
         GRAVITY,
         tuple(bodies),
         world_shapes=shapes.of(tree.links[tree.root]) if body_names[tree.root] == WORLD else (),
-        constraints=tuple(coupling for coupling in couplings if coupling is not None),
+        constraints=tuple(couplings_of(tree.joints, joints, joint_names, findings)),
         report=findings.report(),
     )
     return Reading(description, lines)

@@ -5,6 +5,7 @@ The reader picks what it knows. Whatever lies outside this table is found here, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from qdot.description import Item, Report, Severity
@@ -75,6 +76,9 @@ _JOINT = _tag(
 _LINK = _tag("name", many="visual collision", inertial=_INERTIAL, visual=_VISUAL, collision=_COLLISION)
 ROBOT = _tag("name version", many="link joint material", link=_LINK, joint=_JOINT, material=_MATERIAL)
 
+_ONLY_SEEN = frozenset(("visual", "material", "name"))
+"""What has no part in the motion; a link or a joint without a name is refused anyway."""
+
 _WHY_LEFT_OUT = {
     "transmission": "it tells a controller how a motor drives a joint",
     "ros2_control": "it tells a controller how a motor drives a joint",
@@ -120,17 +124,20 @@ _WHAT_GAZEBO_DOES = {
 }
 
 
-def report_the_rest(element: Element, known: Tag, findings: Findings) -> None:
-    """Report what an element holds beyond what is read of it, down to the leaves."""
+def report_the_rest(element: Element, known: Tag, findings: Findings, moves: bool = True) -> None:
+    """Report what an element holds beyond what is read of it, down to the leaves.
+
+    `moves` tells whether it has a part in the motion; what looks like a slip of the pen then changes the motion.
+    """
     if not known.attributes.issuperset(element.attributes):
         for attribute in sorted(element.attributes.keys() - known.attributes):
-            _report_attribute(element, attribute, findings)
+            _report_attribute(element, attribute, known, findings, moves)
     children, many, seen = known.children, known.many, set()
     for child in element.children:
         tag = child.tag
         below = children.get(tag)
         if below is None:
-            _report_child(element, child, findings)
+            _report_child(element, child, known, findings, moves)
         elif tag in seen:
             found, done = f"more than one <{tag}>", "the first one counts, as for ROS"
             findings.add(Severity.NOTE, f"<{element.tag}>", found, done, child)
@@ -138,16 +145,17 @@ def report_the_rest(element: Element, known: Tag, findings: Findings) -> None:
             if tag not in many:
                 seen.add(tag)
             if child.children or not below.attributes.issuperset(child.attributes):
-                report_the_rest(child, below, findings)
+                report_the_rest(child, below, findings, moves and tag not in _ONLY_SEEN)
 
 
-def _report_attribute(element: Element, attribute: str, findings: Findings) -> None:
+def _report_attribute(element: Element, attribute: str, known: Tag, findings: Findings, moves: bool) -> None:
     if not attribute.startswith("xmlns"):
         found = f"the attribute {attribute!r}"
-        findings.add(Severity.IGNORED, f"<{element.tag}>", found, "left out: it is not part of URDF", element)
+        severity, done = _judged(attribute, known.attributes, "{!r}", moves)
+        findings.add(severity, f"<{element.tag}>", found, done, element)
 
 
-def _report_child(element: Element, child: Element, findings: Findings) -> None:
+def _report_child(element: Element, child: Element, known: Tag, findings: Findings, moves: bool) -> None:
     if child.tag == "gazebo":
         _report_gazebo(child, findings)
         return
@@ -155,10 +163,34 @@ def _report_child(element: Element, child: Element, findings: Findings) -> None:
         raise child.error(
             f"<{child.tag}> is for xacro, which makes URDF files; run it first: xacro robot.urdf.xacro > robot.urdf"
         )
-    why = _WHY_LEFT_OUT.get(child.tag, "it is not part of URDF")
+    why = _WHY_LEFT_OUT.get(child.tag)
     if element.tag == "collision" and child.tag == "material":
         why = "what collides is not seen"
-    findings.add(Severity.IGNORED, f"<{element.tag}>", f"the element <{child.tag}>", f"left out: {why}", child)
+    severity, done = Severity.IGNORED, f"left out: {why}"
+    if why is None:
+        severity, done = _judged(child.tag, known.children, "<{}>", moves)
+    findings.add(severity, f"<{element.tag}>", f"the element <{child.tag}>", done, child)
+
+
+def _judged(name: str, known: Iterable[str], form: str, moves: bool) -> tuple[Severity, str]:
+    """What an unknown name means: a slip of the pen, <Inertial> or <mimick>, changes the motion."""
+    done = "left out: it is not part of URDF"
+    similar = [other for other in known if abs(len(other) - len(name)) <= 2]  # names may be of any length
+    near = min(similar, key=lambda other: _slips(name.lower(), other), default="")
+    if not near or _slips(name.lower(), near) > (2 if len(near) > 4 else 1):
+        return Severity.IGNORED, done
+    severity = Severity.PHYSICS if moves and near not in _ONLY_SEEN else Severity.IGNORED
+    return severity, f"{done}; did you mean {form.format(near)}?"
+
+
+def _slips(one: str, other: str) -> int:
+    """How many letters must be put in, left out or changed to make one word of another (Levenshtein)."""
+    row = [*range(len(other) + 1)]
+    for i, letter in enumerate(one):
+        above, row = row, [i + 1]
+        for j, x in enumerate(other):
+            row.append(min(above[j] + (letter != x), above[j + 1] + 1, row[j] + 1))
+    return row[-1]
 
 
 def _report_gazebo(element: Element, findings: Findings) -> None:

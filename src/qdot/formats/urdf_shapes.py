@@ -118,7 +118,7 @@ class Shapes:
         elif scheme in ("http", "https") and separator:
             where, remedy = "the network", "qdot fetches nothing: download them"
         else:
-            where, remedy = "the file", "put them where it says, or give a function that finds them"
+            where, remedy = "the file", "put them where it says, or find them with resolve=function"
         done = f"kept by their addresses; to draw them or collide with them, {remedy}"
         what = "a mesh file to collide with" if severity is Severity.PHYSICS else "a mesh file"
         self._findings.add(severity, f"meshes of {where}", f"{what} is not there", done, element)

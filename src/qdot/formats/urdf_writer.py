@@ -7,6 +7,7 @@ has qdot's world for its root; a model that is one body held at the world's orig
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from xml.etree.ElementTree import Element
 
@@ -24,39 +25,33 @@ from qdot.description import (
 from qdot.errors import ModelError
 from qdot.formats.chains import Chain, Move, Piece, chain_of, own_frames, seen_from
 from qdot.formats.urdf_writer_shapes import Shapes, origin
-from qdot.formats.written import FAR, Findings, Names, Written, child, require_numbers, text_of
+from qdot.formats.written import FAR, MASSLESS, Names, Remarks, Written, child, require_writable, text_of
 from qdot.joints import Continuous, Fixed, Free, Joint, Limits, Planar, Prismatic, Revolute
-from qdot.model.model import Body, Model, require_model
+from qdot.model.model import Body, Model
 from qdot.spatial import IDENTITY, Inertia, Transform
 
 ROOT_JOINT = "root_joint"
 """What a reader calls the joint that holds the root link."""
 
 _GRAVITY = Vec3(0, 0, -9.81)
-_MASSLESS = Inertia.zero()
 _PASSIVE = ("armature", "damping", "friction", "stiffness")
 _UPRIGHT = Planar("z", "x")
 
 
 def to_urdf(model: Model, *, copy_meshes: bool = False) -> Written:
-    """The model as URDF text; the report names everything that URDF cannot say.
-
-    Meshes in memory become OBJ files among the assets. Meshes in files are referred to where they are, or with
-    `copy_meshes` become assets too. A mechanism that URDF has no joints for is refused with a `ModelError`.
-    """
-    require_model(model, "to_urdf")
-    require_numbers(model)
+    """The model as URDF text; mechanisms that URDF has no joints for are refused with a `ModelError`."""
+    require_writable(model, "to_urdf")
     writer = _Writer(model, copy_meshes)
     writer.write()
-    return Written(text_of(writer.robot), writer.shapes.assets, writer.findings.report())
+    return Written(text_of(writer.robot), writer.shapes.assets, writer.remarks.report())
 
 
 class _Writer:
     def __init__(self, model: Model, copy_meshes: bool) -> None:
         self.model = model
         self.robot = Element("robot", name=model.name)
-        self.findings = Findings()
-        self.shapes = Shapes(self.robot, self.findings, copy_meshes)
+        self.remarks = Remarks()
+        self.shapes = Shapes(self.robot, self.remarks, copy_meshes)
         self.frames = own_frames(model)
         self.links = Names(model.frames)
         self.joint_names = Names(body.joint_name for body in model.bodies)
@@ -66,7 +61,7 @@ class _Writer:
         description = self.model.description
         stands_alone = self._stands_alone()
         if not stands_alone:
-            self._link(WORLD, _MASSLESS, IDENTITY, description.world_shapes)
+            self._link(WORLD, MASSLESS, IDENTITY, description.world_shapes)
         for body in self.model.bodies:
             record = body.record
             if not (stands_alone and body.parent == 0):
@@ -80,7 +75,7 @@ class _Writer:
             if isinstance(constraint, CouplingRecord):
                 self._mimic(constraint)
             else:
-                self.findings.lost("constraint", constraint.name, "holds two frames together", constraint.active)
+                self.remarks.lost("constraint", constraint.name, "holds two frames together", constraint.active)
         self._report_rest()
 
     def _stands_alone(self) -> bool:
@@ -97,14 +92,14 @@ class _Writer:
     def _link(self, name: str, inertia: Inertia, frame: Transform, shapes: tuple[ShapeRecord, ...]) -> None:
         """A link at `frame`, where inertia and shapes are given in the frame that the joint moves."""
         link = child(self.robot, "link", name=name)
-        if inertia != _MASSLESS:
+        if inertia != MASSLESS:
             self._inertial(link, name, inertia if frame == IDENTITY else frame.inv() @ inertia)
         for shape in shapes:
             self.shapes.add(link, name, shape, frame)
 
     def _inertial(self, link: Element, name: str, inertia: Inertia) -> None:
         if inertia.mass == 0 and inertia.moment != Vec3.zero():
-            self.findings.add(
+            self.remarks.add(
                 Severity.PHYSICS, "body", name, "a first moment without a mass, which URDF cannot say", "left it out"
             )
         com, I_C = (inertia.com, inertia.at_com) if inertia.mass != 0 else (Vec3.zero(), inertia.rotational)
@@ -118,7 +113,7 @@ class _Writer:
         self._joint(self.joint_names.free(f"{name}:fixed"), "fixed", record.body, name, pose)
         child(self.robot, "link", name=name)
         if record.region is not None:
-            self.findings.add(
+            self.remarks.add(
                 Severity.IGNORED, "frame", record.name, "the region about it, which URDF does not have", "left it out"
             )
 
@@ -129,7 +124,7 @@ class _Writer:
         parent = body.record.parent
         whole = len(chain.moves) == 1 and chain.moves[0].name == body.joint_name
         if not whole and chain.moves:
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE,
                 "joint",
                 body.joint_name,
@@ -166,7 +161,7 @@ class _Writer:
         if joint.nv == 1:
             self._limit(element, name, kind, limits)
         elif any(abs(x) < inf for x in limits.lower + limits.upper + limits.velocity + limits.effort):
-            self.findings.add(
+            self.remarks.add(
                 Severity.IGNORED, "joint", name, f"limits, which URDF does not have for a {kind} joint", "left them out"
             )
         self._dynamics(element, name, move)
@@ -175,7 +170,7 @@ class _Writer:
         if isinstance(joint, Revolute):
             if limits.lower != (-inf,) or limits.upper != (inf,):
                 return "revolute"
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE,
                 "joint",
                 name,
@@ -198,7 +193,7 @@ class _Writer:
             return limits
         effort = max(-drive[0], drive[1])
         if drive[0] != -drive[1]:
-            self.findings.add(
+            self.remarks.add(
                 Severity.PHYSICS,
                 "joint",
                 name,
@@ -214,7 +209,7 @@ class _Writer:
             return
         lower, upper = (limits.lower[0], limits.upper[0]) if bounded else (0.0, 0.0)
         if inf in (velocity, effort, -lower, upper):
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE, "joint", name, "without some bound that URDF demands", f"wrote {FAR:g} for it"
             )
         child(
@@ -232,7 +227,7 @@ class _Writer:
             child(element, "dynamics", damping=rows.pop("damping"), friction=rows.pop("friction"))
         for kind, row in rows.items():
             if any(row):
-                self.findings.lost("joint", name, f"{kind}, which URDF does not have for such a joint")
+                self.remarks.lost("joint", name, f"{kind}, which URDF does not have for such a joint")
 
     def _mimic(self, record: CouplingRecord) -> None:
         """y = y₀ + a₀ + a₁ (x - x₀) is multiplier · x + offset."""
@@ -240,9 +235,9 @@ class _Writer:
         a0, a1, *higher = (*record.coefficients, 0, 0)
         follower = self.joints.get(record.follower)
         if record.driver is None or record.tendons or any(higher) or follower is None or not record.active:
-            self.findings.lost("constraint", record.name, what, record.active)
+            self.remarks.lost("constraint", record.name, what, record.active)
         elif follower.find("mimic") is not None:
-            self.findings.lost("constraint", record.name, "couples a joint that follows another already")
+            self.remarks.lost("constraint", record.name, "couples a joint that follows another already")
         else:
             y0, x0 = record.reference
             child(follower, "mimic", joint=record.driver, multiplier=a1, offset=y0 + a0 - a1 * x0)
@@ -252,17 +247,15 @@ class _Writer:
     def _report_body(self, body: Body) -> None:
         record = body.record
         if record.gravity_compensation:
-            self.findings.lost("body", body.name, "a weight that is held up, which URDF does not have")
+            self.remarks.lost("body", body.name, "a weight that is held up, which URDF does not have")
         if record.target:
-            self.findings.lost("body", body.name, "moved from outside, which URDF does not have: it is held still")
-        if record.softness != JointSoftness():
-            self.findings.lost(
-                "joint", body.joint_name, "soft limits or dry friction, whose softness URDF does not have"
-            )
+            self.remarks.lost("body", body.name, "moved from outside, which URDF does not have: it is held still")
+        for what in _soft(body):
+            self.remarks.lost("joint", body.joint_name, f"the softness of its {what}, which URDF does not have")
         if record.home and list(record.home) != body.joint.neutral():
-            self.findings.lost("joint", body.joint_name, "a configuration to start in, which URDF does not have", False)
+            self.remarks.lost("joint", body.joint_name, "a configuration to start in, which URDF does not have", False)
         if isinstance(body.joint, Free):
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE,
                 "joint",
                 body.joint_name,
@@ -274,25 +267,25 @@ class _Writer:
     def _report_rest(self) -> None:
         d = self.model.description
         if self.model.gravity != _GRAVITY:
-            self.findings.lost("gravity", "", f"{tuple(self.model.gravity)}, where URDF means {tuple(_GRAVITY)}")
+            self.remarks.lost("gravity", "", f"{tuple(self.model.gravity)}, where URDF means {tuple(_GRAVITY)}")
         if d.fluid.density or d.fluid.viscosity:
-            self.findings.lost("fluid", "", "URDF has no medium to move in")
+            self.remarks.lost("fluid", "", "URDF has no medium to move in")
         for loop in d.loops:
-            self.findings.lost("loop joint", loop.name, "closes a loop, and URDF has trees only")
+            self.remarks.lost("loop joint", loop.name, "closes a loop, and URDF has trees only")
         for tendon in d.tendons:
             pulls = tendon.stiffness or tendon.damping or tendon.friction or tendon.armature or tendon.range
-            self.findings.lost("tendon", tendon.name, "URDF has no tendons", pulls)
+            self.remarks.lost("tendon", tendon.name, "URDF has no tendons", pulls)
         for actuator in d.actuators:
-            self.findings.lost("actuator", actuator.name, "URDF has no actuators", actuator.bias != Affine())
+            self.remarks.lost("actuator", actuator.name, "URDF has no actuators", actuator.bias != Affine())
         for pair in d.pairs:
-            self.findings.lost("contact pair", pair.name, "URDF does not say which shapes touch")
+            self.remarks.lost("contact pair", pair.name, "URDF does not say which shapes touch")
         for exclusion in d.exclusions:
-            self.findings.lost("exclusion", exclusion.name, "URDF does not say which bodies never touch")
+            self.remarks.lost("exclusion", exclusion.name, "URDF does not say which bodies never touch")
         for kind, records in (("sensor", d.sensors), ("keyframe", d.keyframes)):
             for record in records:
-                self.findings.lost(kind, record.name, f"URDF has no {kind}s", False)
+                self.remarks.lost(kind, record.name, f"URDF has no {kind}s", False)
         if d.options != Options():
-            self.findings.lost("options", "", "URDF does not say how to simulate", False)
+            self.remarks.lost("options", "", "URDF does not say how to simulate", False)
 
 
 _KINDS: dict[type[Joint], str] = {
@@ -301,6 +294,16 @@ _KINDS: dict[type[Joint], str] = {
     Planar: "planar",
     Free: "floating",
 }
+
+
+def _soft(body: Body) -> Iterator[str]:
+    """What a joint has of limits and dry friction with a softness that is not the usual one."""
+    softness, usual, limits = body.record.softness, JointSoftness(), body.joint.limits
+    bounded = any(abs(x) < inf for x in limits.lower + limits.upper)
+    if bounded and (softness.limit, softness.margin) != (usual.limit, usual.margin):
+        yield "limits"
+    if any(body.passive.friction) and softness.friction != usual.friction:
+        yield "dry friction"
 
 
 def _split(joint: Joint) -> list[Piece] | None:

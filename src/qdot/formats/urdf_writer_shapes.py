@@ -9,7 +9,7 @@ from qdot.algebra import Mat3
 from qdot.description import Contact, Material, Severity, ShapeRecord
 from qdot.formats.chains import seen_from
 from qdot.formats.mesh_writer import RESOLUTION, Meshes, bare
-from qdot.formats.written import Findings, Names, child, unless
+from qdot.formats.written import Names, Remarks, child, unless
 from qdot.geometry import Box, Capsule, ConvexHull, Cylinder, Mesh, MeshFile, Plane, Shape, Sphere
 from qdot.spatial import IDENTITY, Transform
 
@@ -17,8 +17,8 @@ from qdot.spatial import IDENTITY, Transform
 class Shapes:
     """Writes shapes to links; meshes in memory become files, those in files are copied or stay where they are."""
 
-    def __init__(self, robot: Element, findings: Findings, copy_meshes: bool) -> None:
-        self.robot, self.findings, self.copy_meshes = robot, findings, copy_meshes
+    def __init__(self, robot: Element, remarks: Remarks, copy_meshes: bool) -> None:
+        self.robot, self.remarks, self.copy_meshes = robot, remarks, copy_meshes
         self.meshes, self.materials = Meshes(robot.attrib["name"]), _Materials(robot)
 
     @property
@@ -30,7 +30,7 @@ class Shapes:
         thing = record.name or f"shape of {owner}"
         if isinstance(shape, Plane):
             severity = Severity.PHYSICS if record.collision else Severity.IGNORED
-            self.findings.add(severity, "shape", thing, "a plane without end, which URDF does not have", "left it out")
+            self.remarks.add(severity, "shape", thing, "a plane without end, which URDF does not have", "left it out")
             return
         for tag in ("visual",) * record.visual + ("collision",) * record.collision:
             element = child(link, tag, name=record.name or None)
@@ -39,7 +39,7 @@ class Shapes:
             if tag == "visual" and record.material != Material():
                 child(element, "material", name=self.materials.name_of(record.material))
         if record.collision and record.contact != Contact():
-            self.findings.add(
+            self.remarks.add(
                 Severity.PHYSICS,
                 "shape",
                 thing,
@@ -47,7 +47,7 @@ class Shapes:
                 "left them out",
             )
         if record.group:
-            self.findings.add(Severity.IGNORED, "shape", thing, "a group, which URDF does not have", "left it out")
+            self.remarks.add(Severity.IGNORED, "shape", thing, "a group, which URDF does not have", "left it out")
 
     def _geometry(self, parent: Element, shape: Shape, thing: str) -> None:
         if isinstance(shape, Box):
@@ -59,7 +59,7 @@ class Shapes:
         elif isinstance(shape, Capsule):
             child(parent, "capsule", radius=shape.radius, length=shape.length)
             self.robot.set("version", "1.2")
-            self.findings.add(
+            self.remarks.add(
                 Severity.NOTE,
                 "shape",
                 thing,
@@ -72,7 +72,7 @@ class Shapes:
         else:
             child(parent, "mesh", filename=self.meshes.file_of(shape, thing))
             if not isinstance(shape, (Mesh, ConvexHull)):
-                self.findings.add(
+                self.remarks.add(
                     Severity.NOTE,
                     "shape",
                     thing,

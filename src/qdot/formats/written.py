@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 from xml.sax.saxutils import quoteattr
 
@@ -14,22 +14,29 @@ import numpy as np
 from qdot.algebra import Scalar
 from qdot.description import Item, Report, Severity
 from qdot.errors import ModelError
-from qdot.model.model import Model
+from qdot.model.model import require_model
+from qdot.spatial import Inertia
 
 FAR = 1e10
 """Written where a format demands a bound and the model has none [rad, m, rad/s, m/s, N·m, N]."""
 
+MASSLESS = Inertia.zero()
+
 
 class Written(NamedTuple):
-    """A model as text; `assets` are the files it refers to by relative name, to be put beside it."""
+    """A model as text; `assets` are the files it refers to by relative name, to be put beside it.
+
+    Meshes in memory are OBJ files among the assets. Meshes in files are referred to where they are, or with
+    `copy_meshes` are assets too.
+    """
 
     text: str
     assets: dict[str, bytes]
     report: Report
 
 
-class Findings:
-    """What a format cannot express; things of one kind with one fate share an item."""
+class Remarks:
+    """What a format cannot express, or says in another way; things of one kind with one fate share an item."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[Severity, str, str, str], list[str]] = {}
@@ -115,8 +122,9 @@ def leaves_of(value: object) -> Iterator[object]:
         yield value
 
 
-def require_numbers(model: Model) -> None:
-    """Raise where a model has symbols in it, before somebody compares one with zero."""
+def require_writable(model: Any, writer: str) -> None:
+    """Raise for what is no model, or has symbols in it, before somebody compares one with zero."""
+    require_model(model, writer)
     for kind in ("bodies", "frames", "constraints", "tendons", "actuators"):
         for record in getattr(model.description, kind):
             for leaf in leaves_of(record):

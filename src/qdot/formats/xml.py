@@ -23,6 +23,9 @@ from qdot.formats.source import Source
 DEEPEST = 200
 """Elements within elements: robots need ten, and what walks over them may recurse."""
 
+DEEPEST_MJCF = 499
+"""MJCF has bodies within bodies; MuJoCo itself reads no more."""
+
 LONGEST = 1_000_000
 """Bytes from one "<" to the next, so of an attribute too: the height field of a model has some hundred thousand."""
 
@@ -102,7 +105,7 @@ class Element:
             value = float(text or "")
         except ValueError:
             value = nan
-        if isfinite(value) and text and "_" not in text:
+        if isfinite(value) and text and _is_plain(text):
             return value
         return self.numbers(attribute, 1)[0]  # which says what is wrong
 
@@ -113,7 +116,7 @@ class Element:
             values = [*map(float, texts)]
         except ValueError:
             values = [nan]
-        if isfinite(sum(values)) and "_" not in "".join(texts):
+        if isfinite(sum(values)) and _is_plain("".join(texts)):
             return values
         return [self.number(attribute) for attribute in attributes]
 
@@ -126,7 +129,7 @@ class Element:
             values = tuple(map(float, text.split()))
         except ValueError:
             values = ()
-        if len(values) != count or not all(map(isfinite, values)) or "_" in text:  # Python reads 1_000 as a number
+        if len(values) != count or not all(map(isfinite, values)) or not _is_plain(text):
             raise self.error(
                 f"<{self.tag}>: the attribute {attribute!r} needs {_amount(count)}, finite, with a point for decimals "
                 f"and space between them; it is {_shortened(text)}"
@@ -152,7 +155,9 @@ def parse(source: Source) -> Element:
         element.at = parser.CurrentByteIndex
         element.document = document
         if not siblings and len(open_lists) >= DEEPEST:  # only a first child lies deeper than all before
-            raise element.error(f"<{tag}> lies within more than {DEEPEST} other elements; no model needs that")
+            deepest = DEEPEST_MJCF if top[0].tag == "mujoco" else DEEPEST
+            if len(open_lists) >= deepest:
+                raise element.error(f"<{tag}> lies within more than {deepest} other elements; no model needs that")
         siblings.append(element)
         open_lists.append(siblings)
         element.children = siblings = []
@@ -182,6 +187,8 @@ def parse(source: Source) -> Element:
 
 def _as_utf8(source: Source) -> bytes:
     text = source.text
+    if source.encoding == "utf-8":
+        return text
     marked = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     declared = _DECLARATION.match(text.removeprefix(codecs.BOM_UTF8)) if not marked else None
     name = "utf-16" if marked else declared.group(1).decode("ascii", "replace") if declared else "utf-8"
@@ -225,6 +232,11 @@ def _require_tags(document: Document) -> None:
             f"{document.source.at(document.line(at))}: what begins here goes on for more than {LONGEST} bytes without "
             "another tag; put large data into a file of their own"
         )
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a number is written as XML means it; Python reads 1_000 and the digits of all scripts too."""
+    return text.isascii() and "_" not in text
 
 
 def _amount(count: int) -> str:

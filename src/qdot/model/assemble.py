@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from qdot.algebra import Scalar, is_number, scalar_problem, scalars_in
-from qdot.description import WORLD, BodyRecord, Description, KeyframeRecord, LoopRecord, Passive
+from qdot.description import WORLD, ActuatorRecord, BodyRecord, Description, KeyframeRecord, LoopRecord, Passive
 from qdot.description.builder import Mechanism
 from qdot.errors import JointError, ModelError, UnknownNameError
 from qdot.joints import Joint
@@ -38,7 +38,7 @@ def assemble(source: Mechanism | Description) -> Model:
         _check_loop(loop, frames, where)
     References(description, frames, where).check()
     for keyframe in description.keyframes:
-        _check_keyframe(keyframe, bodies, len(description.actuators), where)
+        _check_keyframe(keyframe, bodies, description.actuators, where)
     return Model(description, bodies, MappingProxyType(frames))
 
 
@@ -144,9 +144,17 @@ def _check_configuration(joint: Joint, q: tuple[Scalar, ...], what: str) -> None
         raise JointError(f"{what}, {q}, has a quaternion that is not of unit length")
 
 
-def _check_keyframe(record: KeyframeRecord, bodies: tuple[Body, ...], nu: int, where: str) -> None:
-    nq, nv = sum(b.joint.nq for b in bodies), sum(b.joint.nv for b in bodies)
-    for name, row, size in (("q", record.q, nq), ("v", record.v, nv), ("control", record.control, nu)):
+def _check_keyframe(
+    record: KeyframeRecord, bodies: tuple[Body, ...], actuators: tuple[ActuatorRecord, ...], where: str
+) -> None:
+    sizes = {
+        "q": sum(b.joint.nq for b in bodies),
+        "v": sum(b.joint.nv for b in bodies),
+        "control": len(actuators),
+        "activation": sum(a.dynamics is not None for a in actuators),
+    }
+    for name, size in sizes.items():
+        row = getattr(record, name)
         if row and len(row) != size:
             raise ModelError(f"{where}: keyframe {record.name!r}: {name} has {len(row)} numbers, the model {size}")
 

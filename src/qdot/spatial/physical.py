@@ -43,10 +43,9 @@ def physical_problem(inertia: Inertia) -> str | None:
     if moments[0] < -slack:
         return f"a principal moment about the centre of mass is negative: {moments[0]:g} kg·m²"
     if moments[0] + moments[1] < moments[2] - slack:
-        return (
-            "the principal moments about the centre of mass break the triangle inequality: "
-            f"{moments[0]:g} + {moments[1]:g} < {moments[2]:g} kg·m²"
-        )
+        rounded = float(f"{moments[0]:g}") + float(f"{moments[1]:g}") >= float(f"{moments[2]:g}") * (1 - 1e-9)
+        a, b, c = (f"{x:{'.12g' if rounded else 'g'}}" for x in moments)  # six digits may hide what is wrong
+        return f"the principal moments about the centre of mass break the triangle inequality: {a} + {b} < {c} kg·m²"
     return None
 
 
