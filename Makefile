@@ -13,7 +13,7 @@ unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench lint format clean
+.PHONY: help demo test coverage bench lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -22,12 +22,15 @@ help: ## show this list
 demo: $(VENV)/.demo ## a first look: runs examples/first_look.py, results in out/
 	@$(BIN)/python examples/first_look.py --out out
 
-test: $(VENV)/.test ## all checks: ruff, mypy, import-linter, pytest with coverage
+test: $(VENV)/.test ## all checks: ruff, mypy, import-linter, pytest
 	@echo '== ruff check' && $(BIN)/ruff check .
 	@echo '== ruff format --check' && $(BIN)/ruff format --check .
 	@echo '== mypy' && $(BIN)/python -m mypy
 	@echo '== lint-imports' && $(BIN)/lint-imports
-	@echo '== pytest' && $(BIN)/python -m pytest --cov --cov-report=term
+	@echo '== pytest' && $(BIN)/python -m pytest
+
+coverage: $(VENV)/.test ## the tests once more, with what they cover: twice the minutes
+	@$(BIN)/python -m pytest --cov --cov-report=term
 
 bench: $(VENV)/.bench ## qdot beside Pinocchio in C++ (the first run builds it: minutes), ratios as docs/performance.md has them
 	@$(BIN)/python benchmarks/dynamics.py

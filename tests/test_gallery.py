@@ -16,6 +16,8 @@ import matplotlib as mpl
 import pytest
 from matplotlib import pyplot
 
+pytestmark = pytest.mark.no_cover  # measuring what is covered would double the minutes; unit tests cover the code
+
 GALLERY = Path(__file__).resolve().parents[1] / "examples" / "gallery.ipynb"
 TEXT = GALLERY.read_text("utf-8")
 CELLS = json.loads(TEXT)["cells"]

@@ -156,6 +156,7 @@ from qdot.cli.main import main
 
 def endless(connection):
     connection.send("ready")
+    connection.recv()  # a file: whoever sent it hears Ctrl-C again
     print("loading", flush=True)
     time.sleep(600)
 

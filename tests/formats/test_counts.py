@@ -17,6 +17,8 @@ from qdot.description import Severity
 from qdot.errors import ModelError
 from tests.formats.corpora import File, mjcf_files, urdf_files
 
+pytestmark = pytest.mark.no_cover  # measuring what is covered would double the minutes; unit tests cover the code
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 

@@ -16,6 +16,8 @@ from qdot.errors import ModelError
 from tests.formats.corpora import PACKAGES, File, mjcf_files
 from tests.formats.mujoco_terms import Peer, constraint_terms, force_terms, frame_terms, rigid_body_terms
 
+pytestmark = pytest.mark.no_cover  # measuring what is covered would double the minutes; unit tests cover the code
+
 FILES = mjcf_files()
 TOLERANCE = 1e-9
 FEWEST = 60

@@ -15,6 +15,8 @@ import qdot
 from qdot.errors import ModelError
 from tests.formats.corpora import mjcf_files, urdf_files
 
+pytestmark = pytest.mark.no_cover  # measuring what is covered would double the minutes; unit tests cover the code
+
 STATES = 3
 
 

@@ -23,6 +23,8 @@ from qdot.description import Severity
 from qdot.errors import ModelError
 from tests.oracles.pinocchio_bridge import ANGULAR_FIRST, Oracle, Segment
 
+pytestmark = pytest.mark.no_cover  # measuring what is covered would double the minutes; unit tests cover the code
+
 STATES = 10
 LARGE = 40
 """Bodies up to which the Jacobians of all are compared; beyond, of those at the ends of branches."""
