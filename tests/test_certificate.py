@@ -12,7 +12,7 @@ import sympy as sp
 import qdot
 from qdot.algebra import Vec3
 from qdot.algorithms import lagrangian
-from qdot.certificate import Certificate, dynamics, verify
+from qdot.certificate import Certificate, dynamics, verification, verify
 from qdot.certificate.measure import relative
 from qdot.certificate.sample import Sample
 from qdot.errors import ModelError, ValueShapeError
@@ -344,3 +344,33 @@ def test_the_size_of_a_mechanism_does_not_matter(factor: float) -> None:
     sound = qdot.model.edit.scale(library.two_link_arm(), factor)
     certificate = verify(sound, states=2)
     assert certificate.agreed, str(certificate)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "masses"),
+    [((10, 1, 1e-2), (1, 1, 1)), ((30, 1, 1e-3), (100, 1, 1e-3)), ((100, 1, 1e-3), (1e4, 1, 1e-3))],
+)
+def test_mixed_sizes_raise_no_false_alarm(lengths: tuple[float, ...], masses: tuple[float, ...]) -> None:
+    """A crane that holds a watch: in one frame the watch has m r² added and taken away, a billion times its inertia.
+
+    A length of 1e-3 at the end of 100 keeps 1e-16 · 1e5 of itself, so 1e-10 is asked for.
+    """
+    world = qdot.Mechanism("crane")
+    part, at = world.world, 0.0
+    for k, (length, mass) in enumerate(zip(lengths, masses, strict=True)):
+        inertia = Inertia.about_com(mass, (0.1 * length, 0, 0.5 * length), (mass * length**2 / 3,) * 3)
+        part, at = part.add(f"link{k}", Revolute("xy"[k % 2]), inertia, at=(0, 0, at)), length
+    certificate = verify(qdot.assemble(world), tolerance=1e-10)
+    assert certificate.agreed, str(certificate)
+
+
+def test_a_wrong_route_in_one_frame_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its larger terms excuse its rounding, not its mistakes; and no other route is measured by them."""
+    model = library.two_link_arm()
+    sample = Sample.drawn(model, 2, 0)
+    assert (sample.motions.in_one_frame.mass_sizes >= sample.motions.mass_sizes).all()
+    mass = next(quantity for quantity in dynamics.OF_FREEDOMS if quantity.name == "mass matrix")
+    routes = [replace(r, compute=lambda s: 1.01 * s.M) if r.size is not None else r for r in mass.routes]
+    monkeypatch.setattr(verification, "QUANTITIES", (replace(mass, routes=tuple(routes)),))
+    failed = [c for c in verify(model).comparisons if not c.agrees]
+    assert [c.route for c in failed] == ["composite bodies in one frame"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qdot.algebra import Scalar, Scalars, as_array
+from qdot.algebra import Scalar, Scalars, as_array, is_number
 from qdot.algorithms import configuration, energy
 from qdot.errors import ConvergenceError, ModelError, ValueShapeError
 from qdot.model.model import Model, require_model
@@ -72,7 +72,7 @@ def stationary_path(
     many steps, by default the straight way, and ends when no equation is off by more than `tolerance` of its terms.
     """
     require_moving(model, "stationary_path")
-    if not isinstance(steps, int) or steps < 2:
+    if not isinstance(steps, (int, np.integer)) or steps < 2:
         raise ValueShapeError(f"a path has 2 steps or more, got {steps!r}")
     start, end = numbers_of(model, "q0", q0), numbers_of(model, "q1", q1)
     if start.ndim != 1 or end.ndim != 1:
@@ -160,7 +160,7 @@ def require_moving(model: Model, what: str) -> None:
 
 
 def require_seconds(time: Any) -> None:
-    if not isinstance(time, (int, float)) or not 0 < time < np.inf:
+    if not is_number(time) or not 0 < time < np.inf:
         raise ValueShapeError(f"time is a positive number of seconds, got {time!r}")
 
 

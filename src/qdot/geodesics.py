@@ -63,12 +63,27 @@ class Geodesic:
     """Of SciPy: all coordinates and velocities against time."""
 
     def __call__(self, t: Any) -> tuple[Numbers, Numbers]:
-        """(q, v) at a time, or at each of an array of times, times first."""
-        t = np.asarray(t, dtype=float)
+        """(q, v) at a time from 0 to `time`, or at each of an array of times, times first."""
+        t = self._within(t)
         flat = self.solution(t.ravel()).T.reshape(-1, self.model.nq + self.model.nv)
         q, v = flat[:, : self.model.nq], flat[:, self.model.nq :]
         shape = t.shape + self.shape
         return normalized(self.model, q).reshape(*shape, -1), v.reshape(*shape, -1)
+
+    def _within(self, t: Any) -> Numbers:
+        """Times that people pass; beyond the ends nothing was followed, and a polynomial would run away."""
+        try:
+            times = np.asarray(t, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueShapeError(f"a time of the path is a number or an array of them, got {t!r}") from None
+        slack = 1e-12 * self.time
+        outside = times[~((times >= -slack) & (times <= self.time + slack))]  # so that nan is outside too
+        if outside.size:
+            raise ValueShapeError(
+                f"the path of model {self.model.name!r} runs from time 0 to {self.time:g}, got {outside[0]:g}; give a "
+                "time between, or follow the geodesic for longer"
+            )
+        return np.clip(times, 0.0, self.time)
 
     @property
     def speed(self) -> Any:
@@ -144,9 +159,14 @@ def parallel_transport(
     require_moving(model, "parallel_transport")
     require_seconds(time)
     start = numbers_of(model, "dv", vector)
+    if not callable(curve):
+        raise ValueShapeError(f"parallel_transport: a curve is a function of time that gives (q, v), got {curve!r}")
 
     def rate(t: float, state: Numbers) -> Numbers:
-        return np.asarray(_parallel_rate(model, *curve(t), state.reshape(start.shape))).ravel()
+        at = curve(t)
+        if not isinstance(at, (tuple, list)) or len(at) != 2:
+            raise ValueShapeError(f"parallel_transport: a curve gives (q, v) at each time, got {at!r} at {t:g}")
+        return np.asarray(_parallel_rate(model, *at, state.reshape(start.shape))).ravel()
 
     carried = _solved(rate, start.ravel(), time, tolerance, "parallel transport").y[:, -1]
     return np.asarray(carried).reshape(start.shape)

@@ -23,7 +23,8 @@ from qdot.algorithms.closure import (
 )
 from qdot.algorithms.kinematics import kinematics
 from qdot.description import ConnectRecord, CouplingRecord, WeldRecord
-from qdot.joints import Free, Planar
+from qdot.errors import ModelError, QdotError
+from qdot.joints import Cylindrical, Free, Planar, Revolute, Spherical
 from qdot.model.library import KINDS, double_pendulum, random_state, random_tree
 from qdot.model.library.random_trees import random_inertia, random_pose
 from qdot.programs.functions import function
@@ -132,6 +133,18 @@ def test_an_open_loop_has_residuals() -> None:
     bent = q + [0, 0, 0.1]
     residual = np.array(loop_residuals(four_bar(), list(bent))["closing"], float)
     assert 0.5 < np.linalg.norm(residual) / np.linalg.norm(end_of_four_bar(bent)) < 2  # along a screw, not straight
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, np.pi - 1e-9, np.pi, np.pi + 1e-9, 4.0])
+@pytest.mark.parametrize("joint", [Revolute("z"), Cylindrical("z"), Planar("z"), Spherical()], ids=repr)
+def test_a_millimetre_is_a_millimetre(joint, angle: float) -> None:
+    """However far the joint has turned, also past half a turn, where a rotation has two logarithms."""
+    world = qdot.Mechanism("held")
+    world.add("body", Free(), Inertia.about_com(1.0, (0, 0, 0), (1, 1, 1)))
+    world.close("hold", joint, "world", "body")
+    off = (0.4, -0.3, 1e-3) if isinstance(joint, Planar) else (1e-3, 0, 0)
+    q = [np.cos(angle / 2), 0, 0, np.sin(angle / 2), *off]
+    close(np.linalg.norm(qdot.loop_residuals(qdot.assemble(world), q)["hold"]), 1e-3, 1e-9)
 
 
 # ── the model's own constraints ──────────────────────────────────────────────────────────────────
@@ -253,3 +266,40 @@ def test_public_compiled_and_in_batches() -> None:
     free, none = call(open_, q[0], v[0], tau)
     close(free, qdot.forward_dynamics(open_, q[0], v[0], tau), 1e-12)
     assert none.shape == (0,)
+
+
+# ── what cannot be ───────────────────────────────────────────────────────────────────────────────
+
+
+def twice(q):
+    """One angle held in two ways, that agree where it rests and contradict each other where it turns."""
+    return [q[0], q[0] + q[0] ** 2]
+
+
+def test_contradictions_are_refused() -> None:
+    """J = (1, 1), J̇ v = (0, 2 v²) at q = 0: numbers and batches are refused, a program gives no number."""
+    model, tau = double_pendulum(), [0.0, 0.0]
+    at_rest, _ = qdot.constrained_forward_dynamics(model, [0.0, 0.3], [0.0, 1.0], tau, holonomic=twice)
+    close(at_rest[0], 0, 1e-12)
+    for v in ([1.0, 0.0], np.array([[0.0, 1.0], [1.0, 0.0]])):
+        with pytest.raises(ModelError, match="row 1 of holonomic and nonholonomic contradicts"):
+            qdot.constrained_forward_dynamics(model, [0.0, 0.3], v, tau, holonomic=twice)
+    program = qdot.compile(constrained_forward_dynamics, model, holonomic=twice)
+    assert np.isnan(program([0.0, 0.3], [1.0, 0.0], tau)[0]).all()
+    close(program([0.0, 0.3], [0.0, 1.0], tau)[0], at_rest, TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"holonomic": 5}, "holonomic is a function"),
+        ({"holonomic": lambda q: q[0]}, "returns a list"),
+        ({"holonomic": lambda q: [np.sin(q[0])]}, "qdot.algebra.sin"),
+        ({"holonomic": lambda q: ["a"]}, "entry 0"),
+        ({"nonholonomic": lambda q: [q[0]]}, "nonholonomic"),
+        ({"nonholonomic": lambda q, v: v[0]}, "returns a list"),
+    ],
+)
+def test_functions_that_are_refused(options, words: str) -> None:
+    with pytest.raises(QdotError, match=words):
+        qdot.constrained_forward_dynamics(double_pendulum(), [0.1, 0.2], [0, 0], [0, 0], **options)

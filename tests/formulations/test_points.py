@@ -201,6 +201,21 @@ def test_no_constraint_at_all() -> None:
         (lambda: formulations.kkt(MASSES, phi, "abcd", [0] * 4, [0] * 4), ValueShapeError, "x is "),
         (lambda: formulations.kkt(MASSES, phi, np.ones((2, 4)), np.ones((3, 4)), [0] * 4), ValueShapeError, "agree"),
         (lambda: formulations.explicit(MASSES, h, [0, 0], [0, 0], [0] * 6), ValueShapeError, "4 entries where 6"),
+        (
+            lambda: formulations.explicit([1.0], lambda q: [q[0] - q[1]], [0, 0], [0, 0], [1]),
+            SingularError,
+            "lower rank",
+        ),
+        (lambda: formulations.projection(MASSES, h, [0, 0], [0, 0], [0] * 6), ValueShapeError, "projection: f has 6"),
+        (lambda: formulations.kkt(MASSES, phi, np.ones((0, 4)), [0] * 4, [0] * 4), ValueShapeError, "without rows"),
+        (lambda: formulations.kkt(np.array(2.0), phi, *state()), ValueShapeError, "a list of masses"),
+        (lambda: formulations.kkt(MASSES, lambda x: [[x[0]]], *state()), ValueShapeError, "entry 0"),
+        (lambda: formulations.kkt(MASSES, lambda x: ["a"], *state()), ValueShapeError, "'a' is neither"),
+        (lambda: formulations.kkt(MASSES, lambda x: [x[4]], *state()), ScalarError, "IndexError"),
+        (lambda: formulations.kkt([1.0], lambda x: [sqrt(x[0])], [0], [1], [0]), ScalarError, "no value there"),
+        (lambda: formulations.penalised_inverse_inertia([1.0], [[1.0]], -1), ValueShapeError, "above zero"),
+        (lambda: formulations.penalised_inverse_inertia([1.0], [[1.0]], np.inf), ValueShapeError, "finite"),
+        (lambda: formulations.penalised_inverse_inertia([1.0], [[1.0]], "a"), ValueShapeError, "epsilon"),
     ],
 )
 def test_what_is_refused(call, error, words) -> None:
@@ -213,3 +228,15 @@ def test_lengths_are_those_of_the_arm() -> None:
     x, _, _ = state(7)
     close(phi(x), [0, 0], 1e-15)
     close(np.hypot(x[0], x[1]), LENGTHS[0], 1e-15)
+
+
+@pytest.mark.parametrize("solve", [formulations.kkt, formulations.closed_form])
+def test_symbols_that_repeat(solve) -> None:
+    """Two masses on one rod, which is named twice: as if named once, without fractions of 1.0 and without cases."""
+    m1, m2, f, x = sympy.symbols("m1 m2 f x")
+    a, multipliers = solve([m1, m2], lambda y: [y[0] - y[1], 2 * y[0] - 2 * y[1]], [x, x], [0, 0], [f, 0])
+    assert [sympy.simplify(y - f / (m1 + m2)) for y in a] == [0, 0]
+    assert multipliers[1] == 0
+    assert not any(sympy.sympify(y).atoms(sympy.Float, sympy.Piecewise) for y in a)
+    A = formulations.constrained_inverse_inertia([m1, m2], [[x, -x], [x, -x]])
+    assert all(sympy.simplify(y - 1 / (m1 + m2)) == 0 for y in A.flat)

@@ -108,6 +108,7 @@ def test_what_cannot_be_is_refused() -> None:
         stationary_path(model, [[0.0], [0.5]], [1.0], time=1.0)
     with pytest.raises(ValueShapeError, match="2 steps"):
         stationary_path(model, [0.0], [1.0], time=1.0, steps=1)
+    assert stationary_path(model, [0.0], [1.0], time=np.float32(0.5), steps=np.int64(4)).shape == (5, 1)
     with pytest.raises(ValueShapeError, match="guess"):
         stationary_path(model, [0.0], [1.0], time=1.0, steps=4, guess=[[0.0], [1.0]])
 

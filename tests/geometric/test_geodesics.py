@@ -181,3 +181,17 @@ def test_no_geodesic_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(geodesics, "MOST_NEWTON_STEPS", 0)
     with pytest.raises(QdotError, match="guess"):
         geodesic_between(hinge(), [0.0], [1.0])
+
+
+@pytest.mark.parametrize("t", [1.1, -0.1, np.nan, [0.0, 0.5, 3.0]])
+def test_a_path_ends_where_it_was_followed_to(t) -> None:
+    path = geodesic(arm(), [0.1, 0.2], [1.0, 0.5])
+    with pytest.raises(ValueShapeError, match=r"from time 0 to 1, got (1\.1|-0\.1|nan|3)"):
+        path(t)
+    close(path(1.0 + 1e-16)[0], path(1.0)[0], 0)
+
+
+@pytest.mark.parametrize(("curve", "words"), [(5, "a function of time"), (lambda t: None, "gives .q, v. at each time")])
+def test_what_is_no_curve_is_refused(curve, words: str) -> None:
+    with pytest.raises(ValueShapeError, match=words):
+        parallel_transport(arm(), curve, [1.0, 0.0])

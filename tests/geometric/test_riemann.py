@@ -9,9 +9,10 @@ import sympy as sp
 import qdot
 from qdot.algebra import cos, sin
 from qdot.algorithms import riemann
-from qdot.errors import SingularError, ValueShapeError
+from qdot.errors import QdotError, SingularError, ValueShapeError
 from qdot.joints import Revolute, Spherical
 from qdot.model.library import double_pendulum, random_state
+from qdot.programs import dispatch
 from qdot.programs.functions import function
 from qdot.spatial import Force, Inertia
 from tests.geometric.cases import TOLERANCE, alone, arm, rotor, slides, small_trees, sphere, weightless
@@ -202,6 +203,35 @@ def test_batches_and_compiled_programs_are_the_text() -> None:
 def test_directions_that_span_no_surface_are_refused() -> None:
     with pytest.raises(ValueShapeError, match="parallel"):
         sectional_curvature(arm(), [0.1, 0.2], [1.0, 0.5], [-2.0, -1.0])
+
+
+@pytest.mark.parametrize("compiling", [True, False])
+def test_they_are_refused_by_programs_and_in_batches_too(compiling: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "ENABLED", compiling)
+    for model, q, v, dv in (
+        (arm(), [0.1, 0.2], [1.0, 0.3], [0.1, 0.03]),
+        (arm(), [0.1, 0.2], np.array([[1.0, 0.3], [1.0, 0.0]]), [0.1, 0.03]),
+        (alone(Revolute("y"), Inertia.point(1.0, (1, 0, 0))), [0.1], [1.0], [2.0]),
+    ):
+        with pytest.raises(ValueShapeError, match="parallel"):
+            qdot.sectional_curvature(model, q, v, dv)
+    program = qdot.compile(riemann.sectional_curvature, arm())
+    assert np.isnan(program([0.1, 0.2], [1.0, 0.5], [-2.0, -1.0]))
+
+
+@pytest.mark.parametrize(
+    ("derive", "flow", "words"),
+    [
+        (qdot.covariant_derivative, lambda q: [q[0]], "1 entries where 2"),
+        (qdot.covariant_derivative, lambda q: q[0], "returns a list"),
+        (qdot.directional_derivative, lambda q: np.sin(q[0]), "qdot.algebra.sin"),
+        (qdot.directional_derivative, lambda q: "a", "neither a number"),
+        (qdot.directional_derivative, 5, "field is a function"),
+    ],
+)
+def test_fields_that_are_refused(derive, flow, words: str) -> None:
+    with pytest.raises(QdotError, match=words):
+        derive(arm(), [0.1, 0.2], [1.0, 0.5], flow)
 
 
 def test_a_joint_that_moves_no_mass_is_named() -> None:

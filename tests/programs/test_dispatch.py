@@ -20,7 +20,7 @@ import sympy as sp
 import qdot
 from qdot.errors import SingularError, ValueShapeError
 from qdot.joints import Revolute
-from qdot.model.library import KINDS, random_state, random_tree
+from qdot.model.library import KINDS, double_pendulum, random_state, random_tree
 from qdot.programs import dispatch, functions
 from qdot.programs.dispatch import Programs
 from qdot.spatial import Force
@@ -464,3 +464,9 @@ def test_unknown_frames_are_named() -> None:
         qdot.inverse_dynamics(single(), [0.1], [0.1], [0.1], wrenches={"nowhere": np.zeros(6)})
     with pytest.raises(qdot.errors.UnknownNameError, match="nowhere"):
         qdot.jacobian(single(), [0.1], "nowhere")
+
+
+def test_a_matrix_without_rows_keeps_its_columns() -> None:
+    model = double_pendulum()
+    for q in ([0.1, 0.2], np.zeros((4, 2)), np.zeros((0, 2))):
+        assert qdot.constraint_jacobian(model, q).shape == (*np.shape(q)[:-1], 0, 2)

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import nan
 from typing import TypeAlias
 
-from qdot.algebra import Scalar, Scalars, derivative, is_number
+from qdot.algebra import Scalar, Scalars, derivative, is_number, maximum, where
 from qdot.algebra.lie import log_se3
 from qdot.algebra.linalg import Matrix, TreeFactors
 from qdot.algorithms.aba import forward_dynamics
-from qdot.algorithms.constrained import nearest
+from qdot.algorithms.constrained import CONTRADICTED, is_symbolic, missed, nearest
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.jacobian import columns_of, jacobian
 from qdot.algorithms.kinematics import Coordinates, Kinematics, kinematics
-from qdot.algorithms.maps import Map, added, on_manifold, partials, rate_bias, transposed
+from qdot.algorithms.maps import Map, added, asked, is_met, on_manifold, partials, rate_bias, transposed
 from qdot.algorithms.maximal import unit_drives
 from qdot.algorithms.residuals import active_constraints, constraint_residuals
 from qdot.algorithms.rnea import Wrenches
 from qdot.description import ConnectRecord, CouplingRecord, LoopRecord, WeldRecord
+from qdot.errors import ModelError
 from qdot.joints import Joint
 from qdot.model.model import Model
 from qdot.spatial import Motion, Transform
@@ -50,11 +52,30 @@ def constrained_forward_dynamics(
     force of each row.
 
     φ is `holonomic`, ψ is `nonholonomic`. q and v should obey the constraints: here they hold for accelerations only.
+    Rows may repeat each other. Where one of φ or ψ contradicts those before it nothing obeys all: numbers are refused
+    then, and a compiled program gives no number (nan). Of the model's own, which a simulation drifts off, it gives way.
     """
     J, bias = constraint_rows(model, q, v, holonomic, nonholonomic)
     free = forward_dynamics(model, q, v, tau, wrenches=wrenches)
     factors = TreeFactors.of(mass_matrix(model, q), model.dof_parents)
-    return nearest(factors.solve, free, J, [-x for x in bias])
+    a, multipliers = nearest(factors.solve, free, J, [-x for x in bias])
+    own = row_count(model)
+    return _where_obeyed(J[own:], a, bias[own:]), multipliers
+
+
+def _where_obeyed(J: Matrix, a: list[Scalar], bias: Scalars) -> list[Scalar]:
+    """a, if it obeys all rows of a user's; symbols stand for states that obey them."""
+    farthest: Scalar = 0
+    for k, off in enumerate(missed(J, a, bias)):
+        if is_symbolic(off):
+            return a
+        if is_met(off > CONTRADICTED):
+            raise ModelError(
+                f"constrained_forward_dynamics: row {k} of holonomic and nonholonomic contradicts those before it: no "
+                "acceleration obeys all of them; take it out, or start from q and v that obey the constraints"
+            )
+        farthest = maximum(farthest, off)
+    return [where(farthest > CONTRADICTED, nan, x) for x in a]
 
 
 def constraint_jacobian(model: Model, q: Scalars) -> Matrix:
@@ -80,9 +101,11 @@ def constraint_rows(
         motion = kinematics(model, q, v)
         parts += [_of_loop(model, q, motion, loop) for loop in model.loops]
     if holonomic is not None:
-        parts.append(_of_positions(model, q, v, holonomic))
+        phi = asked("constrained_forward_dynamics", "holonomic", holonomic)
+        parts.append(_of_positions(model, q, v, phi))
     if nonholonomic is not None:
-        parts.append(_of_velocities(model, q, v, nonholonomic))
+        psi = asked("constrained_forward_dynamics", "nonholonomic", nonholonomic)
+        parts.append(_of_velocities(model, q, v, psi))
     return [row for J, _ in parts for row in J], [x for _, bias in parts for x in bias]
 
 
@@ -120,12 +143,15 @@ def _of_loop(model: Model, q: Scalars, motion: Kinematics, loop: LoopRecord) -> 
 
 
 def loop_residuals(model: Model, q: Scalars) -> dict[str, list[Scalar]]:
-    """How far each loop is from closed, by name: 6 less the freedoms of its joint, zero where it is closed."""
+    """How far each loop is from closed, by name: 6 less the freedoms of its joint, zero where it is closed.
+
+    It is measured from where the joint comes nearest, so a millimetre reads as one however far the joint has turned.
+    """
     motion = kinematics(model, q)
     found = {}
     for loop in model.loops:
         X = motion.pose(loop.predecessor).inv() @ motion.pose(loop.successor)
-        at = loop_coordinates(loop.joint, X)
+        at = nearest_coordinates(loop.joint, X)
         found[loop.name] = loop.joint.complement(at).T @ gap(loop.joint, at, X)
     return found
 
@@ -136,19 +162,20 @@ def gap(joint: Joint, q: Scalars, X: Transform) -> Motion:
     return Motion(*log_se3(missed.quaternion(), missed.position))
 
 
-SETTLED = 12
-"""Steps of Newton's method: from the neutral configuration it needs four to six."""
+SETTLED, SETTLED_IN_A_GROUP = 12, 3
+"""Steps of Newton's method: from the neutral configuration it needs four to six. Where S is constant the first one
+lands, and two more take away what an open loop adds to it."""
 
 
 def loop_coordinates(joint: Joint, X: Transform) -> list[Scalar]:
-    """The q of a joint at which it comes nearest to a pose.
+    """A q of a joint with the S and T of where it comes nearest to a pose: any q where S is constant."""
+    return list(joint.neutral()) if has_constant_subspace(joint) else nearest_coordinates(joint, X)
 
-    Where S is constant any q does: the joint's motions are a group then, exp(S α), and Tᵀ log X = 0 says it all.
-    """
+
+def nearest_coordinates(joint: Joint, X: Transform) -> list[Scalar]:
+    """The q of a joint at which it comes nearest to a pose."""
     q: list[Scalar] = list(joint.neutral())
-    if has_constant_subspace(joint):
-        return q
-    for _ in range(SETTLED):
+    for _ in range(SETTLED_IN_A_GROUP if has_constant_subspace(joint) else SETTLED):
         q = joint.retract(q, unit_drives(joint.subspace(q)).T @ gap(joint, q, X))
     return q
 

@@ -6,8 +6,8 @@ the free one in the metric D.
 
 Rows may repeat each other, as those of a planar mechanism closed by spatial joints do. So rows are made conjugate in
 the metric D⁻¹ one after the other (Gram and Schmidt, modified), and one of which nothing is left is passed over: it
-carries no force. Jᵀλ and a do not depend on which row that is. Symbols stand for values in general, where no row
-repeats another.
+carries no force. Jᵀλ and a do not depend on which row that is. Symbols stand for values in general: rows repeat each
+other where they do so at an arbitrary point.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from qdot.algebra import Scalar, Scalars, functions_of, scalars_in, where
+from qdot.algebra import Scalar, Scalars, absolute, functions_of, where
 from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve, matvec
 from qdot.algorithms.maps import unit
 
@@ -36,7 +36,6 @@ class Conjugates:
     @staticmethod
     def of(J: Sequence[Scalars], solve: Callable[[Scalars], list[Scalar]]) -> Conjugates:
         """`solve(b)` is D⁻¹ b."""
-        symbolic = functions_of(0, *scalars_in([list(row) for row in J])).name == "SymPy expression"
         rows: Matrix = []
         images: Matrix = []
         L: Matrix = []
@@ -51,7 +50,7 @@ class Conjugates:
                 g = [a - c * b for a, b in zip(g, rows[i], strict=True)]
                 y = [a - c * b for a, b in zip(y, images[i], strict=True)]
             left = dot(g, y)
-            new = True if symbolic else left > REPEATED * length
+            new = _is_new(left, length)
             rows.append(g)
             images.append(y)
             L.append(coefficients)
@@ -71,6 +70,41 @@ class Conjugates:
             for i in range(k):
                 w[i] = w[i] - self.L[k][i] * w[k]
         return change, w
+
+
+def _is_new(left: Scalar, length: Scalar) -> Scalar:
+    """Whether something is left of a row; of symbols, at an arbitrary point."""
+    if is_symbolic(left):
+        left, length = (_somewhere(x) for x in (left, length))
+    return left > REPEATED * length
+
+
+def is_symbolic(x: Scalar) -> bool:
+    return functions_of(x).name == "SymPy expression"
+
+
+def _somewhere(x: Scalar) -> float:
+    """The value of an expression where its symbols, and functions of time among them, are some positive numbers."""
+    from sympy import Derivative, Symbol, sympify
+    from sympy.core.function import AppliedUndef
+
+    expression = sympify(x)
+    names = sorted(expression.atoms(Symbol, AppliedUndef, Derivative), key=str)
+    point = {name: sympify(0.4 + (0.618034 * k) % 1) for k, name in enumerate(names, start=1)}
+    return float(abs(expression.xreplace(point).evalf()))
+
+
+CONTRADICTED = 1e-6
+"""Of the terms of J a + J̇ v: beyond it a row is not obeyed, since it contradicts those that it repeats."""
+
+
+def missed(J: Sequence[Scalars], a: Scalars, bias: Scalars) -> list[Scalar]:
+    """|J a + J̇ v| of each row, of the size of its terms: not zero for a row that was passed over and is not obeyed."""
+    found = []
+    for row, b in zip(J, bias, strict=True):
+        terms = [*(x * y for x, y in zip(row, a, strict=True)), b]
+        found.append(absolute(sum(terms)) / (1 + sum(absolute(x) for x in terms)))
+    return found
 
 
 def nearest(

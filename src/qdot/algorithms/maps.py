@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from qdot.algebra import Scalar, Scalars, derivative
+from qdot.algebra import Scalar, Scalars, derivative, scalar_problem
 from qdot.algebra.linalg import Matrix
 from qdot.algorithms.configuration import retract
+from qdot.errors import ScalarError, ValueShapeError
 from qdot.model.model import Model
 
 Map: TypeAlias = Callable[[Scalars], Scalars]
@@ -20,6 +21,52 @@ Map: TypeAlias = Callable[[Scalars], Scalars]
 
 Move: TypeAlias = Callable[[Scalars, Scalars], list[Scalar]]
 """Where a step leads."""
+
+
+def asked(call: str, name: str, h: Any, entries: int | None = None) -> Callable[..., list[Scalar]]:
+    """A user's function, with errors that say what is wrong with it; `entries` are those it should return."""
+    answer = answered(call, name, h)
+
+    def checked(*args: Scalars) -> list[Scalar]:
+        result = answer(*args)
+        if isinstance(result, str) or not hasattr(result, "__len__"):
+            raise ValueShapeError(f"{call}: {name} returns a list of scalars, got {result!r}")
+        if entries is not None and len(result) != entries:
+            raise ValueShapeError(f"{call}: {name} returns {len(result)} entries where {entries} are needed")
+        for k, x in enumerate(result):
+            problem = scalar_problem(x)
+            if problem is not None:
+                raise ValueShapeError(f"{call}: {name} returns what cannot be at entry {k}: {problem}")
+        return list(result)
+
+    return checked
+
+
+def answered(call: str, name: str, h: Any) -> Callable[..., Any]:
+    """A user's function of scalars that may return anything; what it raises is told as an error of ours."""
+    if not callable(h):
+        raise ValueShapeError(f"{call}: {name} is a function of lists of scalars, got {h!r}")
+
+    def called(*args: Scalars) -> Any:
+        try:
+            return h(*args)
+        except TypeError as error:
+            raise ScalarError(
+                f"{call}: {name} cannot be differentiated: {error}; write it with + - * / ** and functions of "
+                "qdot.algebra, as qdot.algebra.sin, in place of those of math, NumPy or SymPy"
+            ) from error
+        except (ArithmeticError, LookupError, ValueError) as error:
+            raise ScalarError(
+                f"{call}: {name} or its derivative has no value there: {type(error).__name__}: {error}; start from "
+                "where it is smooth, and index only the entries it is given"
+            ) from error
+
+    return called
+
+
+def is_met(condition: Any) -> bool:
+    """Whether a condition on numbers holds, in any row of a batch; of what is traced or symbolic that is not known."""
+    return condition is True or (hasattr(condition, "any") and bool(condition.any()))
 
 
 def added(x: Scalars, step: Scalars) -> list[Scalar]:

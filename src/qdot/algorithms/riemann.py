@@ -16,17 +16,20 @@ quaternions is an exception: the equations of motion count it in M and not in c,
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
 from typing import Any
 
-from qdot.algebra import Scalar, Scalars, derivative, is_number
+from qdot.algebra import Scalar, Scalars, derivative, scalar_problem, scalars_in, where
 from qdot.algebra.linalg import Matrix, TreeFactors, dot, matvec
 from qdot.algorithms.bias import gravity_forces, velocity_forces
 from qdot.algorithms.christoffel import christoffel_symbols
 from qdot.algorithms.configuration import retract, unit_velocity
+from qdot.algorithms.constrained import is_symbolic
 from qdot.algorithms.coriolis import coriolis_matrix
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.hamiltonian import generalized_momentum, velocity_of_momentum
 from qdot.algorithms.lagrangian import external_joint_forces
+from qdot.algorithms.maps import answered, asked, is_met
 from qdot.algorithms.passive import passive_forces
 from qdot.algorithms.rnea import Wrenches
 from qdot.errors import ValueShapeError
@@ -45,13 +48,21 @@ def dual_product(model: Model, q: Scalars, p: Scalars, tau: Scalars) -> Scalar:
 
 def directional_derivative(model: Model, q: Scalars, v: Scalars, field: Callable[[Scalars], Any]) -> Any:
     """v(f) = d/dε f(q ⊕ ε v): how a function f(q), a number or a list of them, changes along v (T29)."""
+    call = answered("directional_derivative", "field", field)
+    problem = next((said for x in scalars_in(call(q)) if (said := scalar_problem(x)) is not None), None)
+    if problem is not None:
+        raise ValueShapeError(f"directional_derivative: field returns scalars; {problem}")
+    return _change(model, q, v, call)
+
+
+def _change(model: Model, q: Scalars, v: Scalars, field: Callable[[Scalars], Any]) -> Any:
     return derivative(lambda dv: field(retract(model, q, dv)), v)
 
 
 def covariant_derivative(model: Model, q: Scalars, v: Scalars, field: Callable[[Scalars], Scalars]) -> list[Scalar]:
     """∇_v u = v(u) + M⁻¹ C(q, v) u, (nv,), of a field of vectors u(q), written over any scalar (T29, T30)."""
-    change = directional_derivative(model, q, v, lambda at: list(field(at)))
-    return [x - y for x, y in zip(change, parallel_rate(model, q, v, field(q)), strict=True)]
+    u = asked("covariant_derivative", "field", field, model.nv)
+    return [x - y for x, y in zip(_change(model, q, v, u), parallel_rate(model, q, v, u(q)), strict=True)]
 
 
 def parallel_rate(model: Model, q: Scalars, v: Scalars, dv: Scalars) -> list[Scalar]:
@@ -107,6 +118,8 @@ def sectional_curvature(model: Model, q: Scalars, v: Scalars, dv: Scalars) -> Sc
     """K = ⟨R(v, u) u, v⟩ / (⟨v, v⟩⟨u, u⟩ - ⟨v, u⟩²), u = dv: of the surface that v and dv span [1/(kg·m²)] (T30).
 
     Where it is positive, geodesics that start together come back together; where negative, they part ever faster.
+    Parallel directions span no surface, and one freedom has no others: they are refused, and a compiled program gives
+    no number (nan).
     """
     u, turn = dv, bracket(model, v, dv)
     p, p_u = generalized_momentum(model, q, v), generalized_momentum(model, q, u)
@@ -118,19 +131,22 @@ def sectional_curvature(model: Model, q: Scalars, v: Scalars, dv: Scalars) -> Sc
         return dot(v, matvec(coriolis_matrix(model, at, along), u))
 
     curved = (
-        directional_derivative(model, q, v, lambda at: turned(at, u))
-        - directional_derivative(model, q, u, lambda at: turned(at, v))
+        _change(model, q, v, lambda at: turned(at, u))
+        - _change(model, q, u, lambda at: turned(at, v))
         - dot(matvec(C_u, u), factors.solve(matvec(C_v, v)))
         + dot(matvec(C_v, u), factors.solve(matvec(C_u, v)))
         - turned(q, turn)
     )
     square = dot(v, p) * dot(u, p_u)
     area = square - dot(v, p_u) * dot(u, p)
-    if is_number(area) and area <= 1e-14 * square:
+    if is_symbolic(area):
+        return curved / area
+    flat = area <= 1e-14 * square
+    if is_met(flat):
         raise ValueShapeError(
             f"v and dv of model {model.name!r} are parallel: they span no surface; give two directions"
         )
-    return curved / area
+    return where(flat, nan, curved / where(flat, 1, area))
 
 
 def bracket(model: Model, v: Scalars, dv: Scalars) -> list[Scalar]:

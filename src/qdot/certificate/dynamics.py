@@ -90,7 +90,11 @@ def rate_of_mass_matrix(s: Sample) -> Array:
 
 
 def pair_sizes(s: Sample) -> Array:
-    return s.motions.mass_sizes[:, :, None] * s.motions.mass_sizes[:, None, :]
+    return _pairs(s.motions.mass_sizes)
+
+
+def _pairs(sizes: Array) -> Array:
+    return sizes[:, :, None] * sizes[:, None, :]
 
 
 def rate_sizes(s: Sample) -> Array:
@@ -136,6 +140,10 @@ def force_sizes(s: Sample) -> Array:
     return s.motions.force_sizes
 
 
+def force_sizes_in_one_frame(s: Sample) -> Array:
+    return s.motions.in_one_frame.force_sizes
+
+
 def _external(s: Sample) -> Array:
     return s.packed(lagrangian.external_joint_forces(s.model, s.q, s.wrenches))
 
@@ -171,7 +179,11 @@ OF_FREEDOMS = (
         "mass matrix",
         (
             Route("composite bodies (CRBA)", lambda s: s.M),
-            Route("composite bodies in one frame", text(crba.mass_matrix, "q", frames=root_frame)),
+            Route(
+                "composite bodies in one frame",
+                text(crba.mass_matrix, "q", frames=root_frame),
+                size=lambda s: _pairs(s.motions.in_one_frame.mass_sizes),
+            ),
             Route("composite bodies, compiled", machine_code(crba.mass_matrix, "q"), COMPILED),
             Route("columns by Newton–Euler", columns_by_newton_euler),
             Route("link Jacobians", text(lagrangian.mass_matrix, "q"), COMPILED),
@@ -222,7 +234,11 @@ OF_FREEDOMS = (
         "joint forces",
         (
             Route("Newton–Euler (RNEA)", lambda s: s.packed(s.tau)),
-            Route("Newton–Euler in one frame", text(rnea.inverse_dynamics, *MOVED, pushed=True, frames=root_frame)),
+            Route(
+                "Newton–Euler in one frame",
+                text(rnea.inverse_dynamics, *MOVED, pushed=True, frames=root_frame),
+                size=force_sizes_in_one_frame,
+            ),
             Route("Newton–Euler, compiled", machine_code(rnea.inverse_dynamics, *MOVED, pushed=True), COMPILED),
             Route("M a + C v + g", sum_of_terms),
             Route("regressor", by_regressor, COMPILED),
@@ -237,7 +253,9 @@ OF_FREEDOMS = (
         (
             Route("articulated bodies (ABA)", text(aba.forward_dynamics, *DRIVEN, pushed=True)),
             Route(
-                "articulated bodies in one frame", text(aba.forward_dynamics, *DRIVEN, pushed=True, frames=root_frame)
+                "articulated bodies in one frame",
+                text(aba.forward_dynamics, *DRIVEN, pushed=True, frames=root_frame),
+                size=force_sizes_in_one_frame,
             ),
             Route("articulated bodies, compiled", machine_code(aba.forward_dynamics, *DRIVEN, pushed=True), COMPILED),
             Route("Newton–Euler inverted", lambda s: s.packed(s.a)),

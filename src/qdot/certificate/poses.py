@@ -11,7 +11,7 @@ over all bodies, about the origins of their frames, in world axes (h = m c; K5, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ class BodyMotions:
     w: Array
     p_ddot: Array
     w_dot: Array
+    reach: Array | float = 0.0
+    """From each body to the point that its terms are written about, (states, bodies): its own origin, or the root's."""
 
     @staticmethod
     def of(sample: Sample) -> BodyMotions:
@@ -156,7 +158,15 @@ class BodyMotions:
         for body in self.sample.model.bodies:
             i = body.index - 1
             levers[:, :, body.dofs] = (along - along[:, [i]] + within[:, [i]])[..., None]
-        return w, p + w * np.maximum(levers, 0.0)
+        return w, p + w * (np.maximum(levers, 0.0) + np.broadcast_to(self.reach, within.shape)[..., None])
+
+    @cached_property
+    def in_one_frame(self) -> BodyMotions:
+        """The same motions with the sizes of terms written about the root body: m r² of bodies that are r away."""
+        roots: list[int] = []
+        for body in self.sample.model.bodies:
+            roots.append(roots[body.parent - 1] if body.parent else body.index - 1)
+        return replace(self, reach=np.linalg.norm(self.p - self.p[:, roots], axis=-1))
 
     @cached_property
     def weights(self) -> tuple[Array, Array, Array]:
@@ -185,6 +195,7 @@ class BodyMotions:
         gravity = float(np.linalg.norm(np.array(tuple(self.sample.model.gravity), dtype=float)))
         linear = np.linalg.norm(self.p_ddot, axis=-1) + np.einsum("sbk,sk->sb", p, a) + gravity
         angular = np.linalg.norm(self.w_dot, axis=-1) + np.einsum("sbk,sk->sb", w, a) + (self.w**2).sum(-1)
+        linear += angular * self.reach
         return I * angular + h * linear, m * linear + h * angular
 
     @cached_property

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Route:
     """A way to a quantity. `limit` tells whether it is quick enough for a model; a `physical` one needs inertias that
-    bodies can have."""
+    bodies can have. `size` is that of its own terms, where it adds and subtracts larger ones than the others do."""
 
     name: str
     compute: Callable[[Sample], Array]
     limit: Callable[[Model], bool] | None = None
     physical: bool = False
+    size: Callable[[Sample], Array] | None = None
 
 
 @dataclass(frozen=True)

@@ -132,18 +132,20 @@ def _compared(
         return
     try:
         size = quantity.size(sample)
+        own = {route.name: route.size(sample) for route in routes if route.size is not None}
     except Exception as error:
         yield _unanswered(quantity, "the size of its terms", error, tolerance)
         return
 
     def measured(name: str, other: str) -> dict[str, float]:
         deviation = quantity.weighed(sample, values[name] - values[other])
-        return quantity.places(sample.model, relative(deviation, size))
+        terms = np.maximum(own.get(name, size), own.get(other, size))
+        return quantity.places(sample.model, relative(deviation, terms))
 
     def friends(name: str) -> int:
         return sum(max(measured(other, name).values(), default=0.0) <= tolerance for other in values)
 
-    reference = max(values, key=friends)
+    reference = max([name for name in values if name not in own] or values, key=friends)
     for name in values:
         if name != reference:
             yield Comparison(quantity.name, name, reference, measured(name, reference), tolerance)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars, as_array, is_number, plain, scalar_problem, scalars_in
+from qdot.algebra import Scalar, as_array, is_number, plain, scalar_problem, scalars_in
 from qdot.algebra.linalg import Matrix
-from qdot.algorithms.maps import Map
 from qdot.errors import ScalarError, SingularError, ValueShapeError
 
 if TYPE_CHECKING:
@@ -43,7 +42,8 @@ class Arguments:
 
     def inertia(self, value: Any, size: int) -> Matrix:
         """D, size × size: a matrix as it is, masses on the diagonal, each for as many entries as fit."""
-        if not isinstance(value, (list, tuple, np.ndarray)) or not len(value):
+        listed = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+        if not listed or not len(value):
             raise self._refusal("masses", f"are a list of masses or a matrix; got {value!r}")
         if not isinstance(value[0], (list, tuple, np.ndarray)):
             masses = self.vector("masses", value)
@@ -57,6 +57,14 @@ class Arguments:
                 raise self._refusal("masses", f"are a matrix of {len(D)} rows where {size} are needed")
         self._require_definite(D)
         return D
+
+    def number(self, name: str, value: Any) -> Scalar:
+        """One scalar above zero, or a symbol."""
+        if np.ndim(value) or (problem := scalar_problem(value)) is not None:
+            raise self._refusal(name, f"is one number; got {value!r}" if np.ndim(value) else f"cannot be: {problem}")
+        if is_number(value) and not value > 0:
+            raise self._refusal(name, f"is a number above zero; got {value!r}")
+        return plain(value)
 
     def packed(self, result: Any) -> Any:
         return as_array(result, self.batch)
@@ -81,6 +89,8 @@ class Arguments:
             shape = "(n,) or (batch, n)" if axes == 1 else "(rows, columns) or (batch, rows, columns)"
             raise self._refusal(name, f"is {shape}, of numbers or symbols; got {value!r}")
         if batched:
+            if not len(array):
+                raise self._refusal(name, f"is a batch without rows, of shape {array.shape}; give one row or more")
             self._agree(name, len(array))
         return array
 
@@ -90,9 +100,10 @@ class Arguments:
         self.batch = (rows,)
 
     def _scalars(self, name: str, array: NDArray[Any], axes: int) -> list[Scalar]:
-        if array.dtype != object:
-            array = array.astype(float)
-        scalars = [plain(x) for x in array] if array.ndim == axes else list(np.ascontiguousarray(array.T))
+        if array.ndim == axes:  # whole numbers stay whole: among symbols they are exact
+            scalars = [int(x) if array.dtype.kind == "b" else plain(x) for x in array]
+        else:
+            scalars = list(np.ascontiguousarray(array.T.astype(float)))
         for k, x in enumerate(scalars):
             problem = scalar_problem(x)
             if problem is not None:
@@ -118,25 +129,7 @@ def numeric(value: Any) -> bool:
     return all(is_number(x) or isinstance(x, np.ndarray) for x in scalars_in(value))
 
 
-def asked(call: str, name: str, h: Any, entries: int | None = None) -> Map:
-    """A user's function, with errors that say what is wrong with it; `entries` are those it should return."""
-    if not callable(h):
-        raise ValueShapeError(f"{call}: {name} is a function of a list of scalars that returns one, got {h!r}")
-
-    def checked(x: Scalars) -> list[Scalar]:
-        try:
-            result = h(x)
-        except ScalarError:
-            raise
-        except TypeError as error:
-            raise ScalarError(
-                f"{call}: {name} cannot be differentiated: {error}; write it with + - * / ** and functions of "
-                "qdot.algebra, as qdot.algebra.sin, in place of those of math, NumPy or SymPy"
-            ) from error
-        if not isinstance(result, (list, tuple, np.ndarray)):
-            raise ValueShapeError(f"{call}: {name} returns a list of scalars, got {result!r}")
-        if entries is not None and len(result) != entries:
-            raise ValueShapeError(f"{call}: {name} returns {len(result)} entries where {entries} are needed")
-        return list(result)
-
-    return checked
+def require_smooth(call: str, name: str, derivatives: Any) -> None:
+    """Raise where the derivatives of a user's function are not finite; a batch divides by zero without a word."""
+    if not all(np.all(np.isfinite(x)) for x in scalars_in(derivatives) if numeric(x)):
+        raise ScalarError(f"{call}: {name} has no finite derivative there; start from where it is smooth")

@@ -12,7 +12,7 @@ from qdot.algebra.linalg import Matrix, matvec
 from qdot.algorithms import constrained, maps
 from qdot.algorithms.gauss import GaussSolution, nearest_allowed
 from qdot.errors import ModelError, ScalarError, ValueShapeError
-from qdot.formulations.arguments import Arguments, asked, numeric
+from qdot.formulations.arguments import Arguments, numeric, require_smooth
 
 
 class Constrained(NamedTuple):
@@ -25,14 +25,14 @@ class Constrained(NamedTuple):
 def partials(h: maps.Map, x: Any) -> Any:
     """J = ∂h/∂x, a row for each entry of h (T6)."""
     given = Arguments("partials")
-    return given.packed(maps.partials(asked("partials", "h", h), given.vector("x", x)))
+    return given.packed(maps.partials(maps.asked("partials", "h", h), given.vector("x", x)))
 
 
 def rate_bias(h: maps.Map, x: Any, v: Any) -> Any:
     """J̇ ẋ with J̇ = Σ ∂J/∂x_i ẋ_i (T6): where y = h(x), ÿ = J ẍ + J̇ ẋ."""
     given = Arguments("rate_bias")
     at = given.vector("x", x)
-    return given.packed(maps.rate_bias(asked("rate_bias", "h", h), at, given.vector("v", v, len(at))))
+    return given.packed(maps.rate_bias(maps.asked("rate_bias", "h", h), at, given.vector("v", v, len(at))))
 
 
 def kkt(masses: Any, phi: maps.Map, x: Any, v: Any, f: Any) -> Constrained:
@@ -57,7 +57,7 @@ def constrained_inverse_inertia(masses: Any, J: Any) -> Any:
 def penalised_inverse_inertia(masses: Any, J: Any, epsilon: Scalar) -> Any:
     """(D + ε Jᵀ J)⁻¹, which tends to A as ε grows (T9)."""
     given, D, rows = _inertia_and_rows("penalised_inverse_inertia", masses, J)
-    return given.packed(constrained.penalised_inverse_inertia(D, rows, epsilon))
+    return given.packed(constrained.penalised_inverse_inertia(D, rows, given.number("epsilon", epsilon)))
 
 
 def gauss(
@@ -106,7 +106,7 @@ def _pair(at_least: tuple[Any, Any] | None) -> tuple[Any, Any]:
 def _inertia_and_rows(call: str, masses: Any, J: Any) -> tuple[Arguments, Matrix, Matrix]:
     given = Arguments(call)
     rows = given.matrix("J", J)
-    size = len(rows[0]) if rows else np.size(masses, 0) if np.ndim(masses) else 0
+    size = len(rows[0]) if rows else len(masses) if isinstance(masses, (list, tuple)) or np.ndim(masses) else 0
     return given, given.inertia(masses, size), rows
 
 
@@ -123,8 +123,9 @@ def _constrained(
     at = given.vector("x", x)
     n = len(at)
     speed, force, D = given.vector("v", v, n), given.vector("f", f, n), given.inertia(masses, n)
-    constraint = asked(call, "phi", phi)
+    constraint = maps.asked(call, "phi", phi)
     J, bias = maps.partials(constraint, at), maps.rate_bias(constraint, at, speed)
+    require_smooth(call, "phi", [J, bias])
     a, multipliers = solve(D, force, J, bias)
     _require_obeyed(call, J, a, bias)
     return Constrained(given.packed(a), given.packed(multipliers))
@@ -132,12 +133,9 @@ def _constrained(
 
 def _require_obeyed(call: str, J: Matrix, a: Scalars, bias: Scalars) -> None:
     """Rows that repeat others, and were passed over, must agree with them."""
-    for k, (row, b) in enumerate(zip(J, bias, strict=True)):
-        terms = [*(x * y for x, y in zip(row, a, strict=True)), b]
-        if numeric(terms):
-            missed, size = np.abs(sum(terms)), 1 + sum(np.abs(x) for x in terms)
-            if np.any(missed > 1e-6 * size):
-                raise ModelError(
-                    f"{call}: constraint {k} of phi contradicts those before it: nothing obeys all of them; take it "
-                    "out, or start from a state in which phi(x) and its rate are zero"
-                )
+    for k, off in enumerate(constrained.missed(J, a, bias)):
+        if numeric(off) and np.any(off > constrained.CONTRADICTED):
+            raise ModelError(
+                f"{call}: constraint {k} of phi contradicts those before it: nothing obeys all of them; take it "
+                "out, or start from a state in which phi(x) and its rate are zero"
+            )

@@ -66,7 +66,7 @@ def function(
     careful = _refusing_singular(_checked(text, shape)) if needs_inertia else _checked(text, shape)
     if not compiled:
         return careful
-    programs = Programs(text, lambda m: m.nv > 0 and not (needs_inertia and conditioning.motions_without_inertia(m)))
+    programs = Programs(text, functools.partial(_may_be_compiled, shape, needs_inertia))
     quick = programs.quick
 
     @functools.wraps(text)
@@ -84,6 +84,13 @@ def function(
 
     call.__module__ = __name__  # where it is found by this name: so it pickles
     return cast("Callable[P, Any]", call)
+
+
+def _may_be_compiled(shape: Callable[[Model], tuple[int, ...]] | None, needs_inertia: bool, model: Model) -> bool:
+    """Not where there is nothing to compute, or what is wrong has to be named."""
+    if model.nv == 0 or (shape is not None and 0 in shape(model)):
+        return False
+    return not (needs_inertia and conditioning.motions_without_inertia(model))
 
 
 def _checked(text: Callable[P, R], shape: Callable[[Model], tuple[int, ...]] | None) -> Callable[P, Any]:
