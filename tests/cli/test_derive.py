@@ -64,3 +64,8 @@ def test_what_cannot_be(capsys, arm, tmp_path):
     nowhere = ran(capsys, "derive", arm, "-o", tmp_path / "no" / "folder.txt")
     assert nowhere.code == 2
     assert "cannot be written" in nowhere.err
+    ending = ran(capsys, "derive", arm, "-o", tmp_path / "a.pdf")
+    assert ending.code == 2
+    assert "this ending is unknown; use one of .txt, .tex" in ending.err
+    assert not (tmp_path / "a.pdf").exists()
+    assert ran(capsys, "derive", arm, "-o", tmp_path / "a.log", "--format", "text").code == 0

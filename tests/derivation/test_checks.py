@@ -9,8 +9,10 @@ import qdot
 from qdot.algorithms import bias, crba
 from qdot.derivation.check import STATES
 from qdot.derivation.derivation import derive
-from qdot.errors import DerivationError, ModelError, QdotError, UnknownNameError
+from qdot.errors import DerivationError, ModelError, QdotError, SingularError, UnknownNameError
+from qdot.joints import Revolute
 from qdot.model.library import acrobot, puma560, rp_arm, two_link_arm
+from qdot.spatial import Inertia
 
 
 def test_what_was_compared_is_told() -> None:
@@ -134,3 +136,79 @@ def test_other_mistakes() -> None:
         derive(two_link_arm(), wrenches=("foot",))
     with pytest.raises(QdotError, match="no frame or body named 'foot'"):
         derive(two_link_arm()).jacobian("foot")
+    with pytest.raises(DerivationError, match="symbols are names"):
+        derive(two_link_arm(), symbols=None)
+    with pytest.raises(DerivationError, match="wrenches are names"):
+        derive(two_link_arm(), wrenches=(1,))
+    with pytest.raises(UnknownNameError, match="no function named 'mass_matrx'; did you mean: 'mass_matrix'"):
+        derive(two_link_arm()).steps("mass_matrx")
+
+
+def test_one_frame_may_be_given_as_a_string() -> None:
+    assert list(derive(two_link_arm(), wrenches="forearm").letters.forces) == ["forearm"]
+
+
+@pytest.mark.parametrize("name", ["tau_1", "q_1", "v_7", "x_1", "f_forearm_x"])
+def test_symbols_called_as_the_equations_call_their_own(name: str) -> None:
+    with pytest.raises(DerivationError, match=f"has a symbol '{name}'.*another name"):
+        derive(two_link_arm((sympy.Symbol(name, positive=True), 1.0)), wrenches="forearm")
+
+
+# ── small and large ──────────────────────────────────────────────────────────────────────────────
+
+
+def pendulum(inertia: Inertia, **passive: float) -> qdot.Model:
+    world = qdot.Mechanism("pendulum")
+    world.add("bob", Revolute("y"), inertia, **passive)
+    return qdot.assemble(world)
+
+
+def test_small_bodies_have_inertia() -> None:
+    """A tenth of a millimetre, a microgram: M = I + m l² = 1.1e-16, G = m g l sin q."""
+    d = derive(pendulum(Inertia.about_com(1e-9, (0, 0, -1e-4), (1e-16,) * 3)))
+    assert float(d.M[0]) == pytest.approx(1.1e-16, rel=1e-14)
+    assert float(d.G[0].subs(d.q[0], sympy.pi / 2)) == pytest.approx(9.81e-13, rel=1e-14)
+
+
+@pytest.mark.parametrize("large", [1e-9, 1e-2])
+def test_a_small_quantity_that_is_lost_is_found(large: float) -> None:
+    """Alone, and in a row of its own beside one that is 1e11 times larger."""
+    world = qdot.Mechanism("two")
+    world.add("large", Revolute("y"), Inertia.point(large, (1e-2, 0, 0)))
+    world.add("small", Revolute("y"), Inertia.point(1e-9, (1e-4, 0, 0)))
+    d = derive(qdot.assemble(world))
+    d._terms.M[1][1] = d._terms.ring.constant(0)
+    with pytest.raises(DerivationError, match=r"M of model 'two', as derived, differs"):
+        _ = d.M
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [(1e3, 1e-11), (1e7, 1e-7)])
+def test_weak_dampers_beside_stiff_springs(stiffness: float, damping: float) -> None:
+    d = derive(pendulum(Inertia.point(1.0, (0, 0, -1)), stiffness=stiffness, damping=damping))
+    assert -float(d.psi[0].diff(d.q[0])) == stiffness
+    assert -float(d.psi[0].diff(d.v[0])) == damping
+
+
+SPATIAL_TENDON = """<mujoco><worldbody><site name="above" pos="0 0 1"/>
+  <body name="a"><joint name="j" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.5" size=".05"/>
+    <site name="on" pos="0 0 -.3"/></body></worldbody>
+  <tendon><spatial name="t" stiffness="10" springlength=".1" damping="1"><site site="above"/><site site="on"/>
+  </spatial></tendon></mujoco>"""
+
+
+def test_joint_forces_have_no_joint_forces_in_them(tmp_path) -> None:
+    """A spring along a straight line has a root in a denominator, which τ does not share."""
+    file = tmp_path / "tendon.xml"
+    file.write_text(SPATIAL_TENDON)
+    d = derive(qdot.load(file))
+    assert d.joint_forces.free_symbols == {*d.q, *d.v, *d.a}
+    assert "def inverse_dynamics" in d.numpy("closed")  # which has been run
+
+
+def test_no_inverse_of_a_singular_mass_matrix() -> None:
+    """All mass is on the axis; the page says so and has the rest."""
+    d = derive(pendulum(Inertia.point(1.0, (0, 0, 0))))
+    with pytest.raises(SingularError, match="some motion of 'bob' moves no mass"):
+        _ = d.H
+    assert "They are left out: the mass matrix is singular" in d.text()
+    assert "H = " not in d.text()

@@ -105,10 +105,22 @@ def test_dual_numbers_differentiate_sums() -> None:
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [(0.1 + 0.2, "3/10"), (1 / 3, "1/3"), (6.1e-17, "0"), (0.4318, "2159/5000"), (9.81, "981/100"), (-2.5, "-5/2")],
+    [
+        (0.1 + 0.2, "3/10"),
+        (1 / 3, "1/3"),
+        (6.1e-17, "61e-18"),
+        (0.4318, "2159/5000"),
+        (9.81, "981/100"),
+        (-2.5, "-5/2"),
+    ],
 )
 def test_numbers_that_were_meant(given: float, meant: str) -> None:
     assert exact(given) == Fraction(meant)
+
+
+def test_a_number_beside_what_it_was_computed_from() -> None:
+    assert exact(6.1e-17, 1.0) == 0  # cos(π/2)
+    assert exact(6.1e-17, 1e-16) == Fraction("61e-18")
 
 
 def test_numbers_as_they_are_written() -> None:
@@ -123,6 +135,15 @@ def test_rounding_leaves_nothing() -> None:
     ring, r = Ring(), 0.7071067811865476
     residue = ring.of(m) * exact(r) * exact(r) * 2 - ring.of(m) + ring.of(l)
     assert residue.cleaned() == ring.of(l)
+
+
+def test_small_is_not_noise() -> None:
+    """1e3 q and 1e-11 v have units of their own; beside 1e3 cos x, 1e-11 cos y is what rounding leaves."""
+    ring = Ring()
+    both = ring.of(x) * 1000 + ring.of(y) * 1e-11
+    assert both.cleaned() == both
+    waves = ring.of(cos(x)) * 1000 + ring.of(cos(y)) * 1e-11
+    assert waves.cleaned() == ring.of(cos(x)) * 1000
 
 
 def test_a_limit_stops_long_products() -> None:

@@ -22,8 +22,9 @@ mpl.use("Agg")
 import qdot
 from qdot.derivation.derivation import Derivation, derive
 from qdot.errors import DerivationError
-from qdot.joints import Revolute
+from qdot.joints import Revolute, Universal
 from qdot.model.library import (
+    acrobot,
     cart_pole,
     floating_two_link,
     puma560,
@@ -140,6 +141,16 @@ def test_names_that_are_no_identifiers() -> None:
     exec(derivation.numpy(), module)
     assert module["mass_matrix"]([0.1], lambda_=2.0, the_mass=3.0) == [[12.0]]
     assert derivation.c().count("/*") == derivation.c().count("*/")
+
+
+def test_names_that_the_functions_use() -> None:
+    """A length called a, a mass called tau."""
+    a, tau = sympy.symbols("a tau", positive=True)
+    world = qdot.Mechanism("door")
+    world.add("door", Revolute("z"), Inertia.point(tau, (a, 0, 0)))
+    module: dict[str, object] = {}
+    exec(derive(qdot.assemble(world)).numpy(), module)
+    assert module["inverse_dynamics"]([0.1], [0.0], [2.0], a_=2.0, tau_=3.0) == [24.0]
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────
@@ -279,3 +290,47 @@ def test_symbols_that_enter_nothing_are_not_listed() -> None:
 def test_unknown_form() -> None:
     with pytest.raises(DerivationError, match="choose auto, closed or recursive"):
         DERIVED["slide"]().latex("short")
+
+
+def four_bar(loop=None) -> qdot.Model:
+    """Two links whose end is held, by a turning joint or another one."""
+    world = qdot.Mechanism("four_bar")
+    crank = world.add("crank", Revolute("z"), Inertia.point(1.0, (1, 0, 0)))
+    rod = crank.add("rod", Revolute("z"), Inertia.point(1.0, (2, 0, 0)), at=(1, 0, 0))
+    world.world.frame("ground", at=(2, 0, 0))
+    rod.frame("pin", at=(2, 0, 0))
+    world.close("loop", loop or Revolute("z"), "ground", "pin")
+    return qdot.assemble(world)
+
+
+@pytest.mark.parametrize("form", ["closed", "recursive"])
+def test_closed_mechanisms_are_told_from_their_tree(form: str) -> None:
+    told = {"closed": 2, "recursive": 1}[form]  # at the equations of motion and Hamilton's; at the steps
+    d = derive(four_bar())
+    assert d.constrained
+    assert d.text(form).count("the equations of its tree") == told
+    assert "+ J_φᵀ λ" in d.text(form)
+    assert "$J_\\varphi^T \\lambda$" in d.latex(form)
+    assert "+ J_φᵀ λ" in d.numpy(form)
+    head = d.c(form).partition("*/")[0]
+    assert "+ J_phi^T lambda" in head
+    assert head.isascii()
+    assert not derive(two_link_arm()).constrained
+
+
+def test_a_loop_that_cannot_be_written_leaves_the_page() -> None:
+    text = derive(four_bar(Universal("x", "z"))).text()
+    assert "It is left out: loop joint 'loop'" in text
+    assert "M_11 = " in text
+
+
+def test_signs_of_long_sums() -> None:
+    """Each line that goes on has one sign."""
+    text = derive(acrobot(), symbols=("mass", "length", "com", "inertia")).html()
+    assert text.count("<div><math>") > 5
+    assert not re.search(r"<mo>\+</mo>(<mrow>)*<m[on]>-", text)
+
+
+def test_a_page_that_cannot_be_written(tmp_path) -> None:
+    with pytest.raises(DerivationError, match=r"x\.html cannot be written: No such file"):
+        DERIVED["slide"]().html(tmp_path / "nowhere" / "x.html")

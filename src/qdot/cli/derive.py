@@ -37,6 +37,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     out = Path(arguments.out) if arguments.out else None
     if out is not None and out.exists() and not arguments.force:
         raise ModelError(f"{out} is there already; give another name, or --force to overwrite it")
+    if out is not None and arguments.format is None and out.suffix.lower() not in ENDINGS:
+        raise ModelError(f"{out}: this ending is unknown; use one of {', '.join(ENDINGS)}, or say which --format it is")
     model = qdot.load(arguments.file, **load_options(arguments))
     chosen = [name.strip() for name in arguments.symbols.split(",") if name.strip()]
     derivation = derive(model, symbols=chosen, wrenches=arguments.wrench)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -11,12 +12,15 @@ from sympy.printing.c import C99CodePrinter
 from qdot.backends.c import identifier
 from qdot.derivation.code import functions_of, keywords_of, written
 from qdot.derivation.steps import FUNCTIONS, Steps
+from qdot.derivation.words import OF_THE_TREE
 
 if TYPE_CHECKING:
     from qdot.derivation.derivation import Derivation
 
 _multiplied = create_expand_pow_optimization(6)
 """x*x*x for pow(x, 3)."""
+
+_SPELLED = str.maketrans({"φ": "phi", "ᵀ": "^T", "λ": "lambda"})
 
 
 def c_source(derivation: Derivation, *, recursive: bool) -> str:
@@ -30,6 +34,8 @@ def c_source(derivation: Derivation, *, recursive: bool) -> str:
     values = [f"    {names[s]}{'' if value is None else f' = {value!r}'}" for s, value in constants.items()]
     listed = ["constants, in this order:", *values] if values else ["There are no constants: pass a null pointer."]
     head = [f"Equations of motion of {stem}, derived by qdot. Arrays lie row by row.", "", *listed]
+    if derivation.constrained:
+        head[1:1] = wrap(OF_THE_TREE.translate(_SPELLED), 100)
     lines = ["/*", *(f" * {line}".rstrip() for line in head), " */", "#include <math.h>"]
     for name, steps in functions.items():
         lines += _function(f"{stem}_{name}", name, steps, places, names)

@@ -5,6 +5,7 @@ The constants that are symbols are drawn at random too, so an equation that hold
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
-from qdot.algebra.linalg import matvec
+from qdot.algebra.linalg import Matrix, matvec
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.rnea import Wrenches, inverse_dynamics
 from qdot.derivation.constants import Constant
@@ -25,6 +26,10 @@ from qdot.spatial import Force
 STATES = 5
 TOLERANCE = 1e-8
 """Of an error beside the largest entry: rounding stays far below it, a wrong term far above."""
+
+SMALL = 1e-6
+"""Of the inertia and weight of a model: where all entries are smaller, errors are compared with that instead. What is
+zero as derived is rounding in the engine."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Case:
     p: list[float]
     wrenches: Wrenches
     constants: Mapping[Any, float]
+    size: float
+    """Of inertia and weight: the largest entry of M, and m g l with the length l that m l² gives it."""
 
 
 Reading: TypeAlias = Callable[[Case], Any]
@@ -72,20 +79,29 @@ def cases(model: Model, constants: Mapping[Any, Constant], frames: Sequence[str]
         q, v, a = (x.tolist() for x in random_state(numeric, seed))
         wrenches = {frame: Force.of(rng.normal(size=6).tolist()) for frame in frames}
         tau = inverse_dynamics(numeric, q, v, a, wrenches=wrenches)
-        p = matvec(mass_matrix(numeric, q), v)
-        found.append(Case(numeric, q, v, a, tau, p, wrenches, values))
+        M = mass_matrix(numeric, q)
+        found.append(Case(numeric, q, v, a, tau, matvec(M, v), wrenches, values, _size(numeric, M)))
     return found
 
 
-def compared(what: str, found: Sequence[Case], ours: Reading, theirs: Reading) -> Check:
-    """How far ours(case) is from theirs(case), at most; raises where they differ."""
+def _size(model: Model, M: Matrix) -> float:
+    inertia = max((abs(x) for row in M for x in row), default=0.0)
+    mass = sum(abs(body.inertia.mass) for body in model.bodies)
+    return float(inertia + math.sqrt(mass * inertia) * math.hypot(*model.gravity))
+
+
+def compared(what: str, found: Sequence[Case], ours: Reading, theirs: Reading, *, rows: int = 1) -> Check:
+    """How far ours(case) is from theirs(case), at most, each of so many rows by itself; raises where they differ."""
     worst = 0.0
     for case in found:
         x, y = (np.array(reading(case), dtype=float).ravel() for reading in (ours, theirs))
         if x.shape != y.shape or not np.isfinite(x).all():
             worst = np.inf
         elif x.size:
-            worst = max(worst, float(np.max(np.abs(x - y)) / max(1.0, np.max(np.abs(y)))))
+            errors, sizes = (np.abs(z).reshape(rows, -1).max(axis=1) for z in (x - y, y))
+            scale = np.maximum(sizes, SMALL * case.size)
+            wrong = np.where(errors > 0, np.inf, 0.0)  # where nothing has a size, nothing may differ
+            worst = max(worst, float(np.max(np.divide(errors, scale, out=wrong, where=scale > 0))))
     if worst > TOLERANCE:
         raise DerivationError(
             f"{what} of model {found[0].model.name!r}, as derived, differs from the engine's by {worst:.1e} of its "

@@ -14,6 +14,9 @@ from qdot.derivation.steps import FUNCTIONS, Steps, steps_of
 if TYPE_CHECKING:
     from qdot.derivation.derivation import Derivation
 
+OWN = ("q", "v", "a", "tau", "numpy", "constants", "out")
+"""Names that the functions themselves use."""
+
 
 def functions_of(derivation: Derivation, *, recursive: bool) -> dict[str, Steps]:
     """The steps of each function; no forward dynamics where a joint moves no mass."""
@@ -36,7 +39,7 @@ def keywords_of(derivation: Derivation, functions: dict[str, Steps]) -> dict[Any
 def written(symbols: list[Any]) -> dict[Any, Any]:
     """Symbols with names that are identifiers of Python and C, each its own."""
     found: dict[Any, Any] = {}
-    taken: set[str] = set()
+    taken = set(OWN)
     for symbol in symbols:
         name = identifier(symbol.name)
         while name in taken or keyword.iskeyword(name):

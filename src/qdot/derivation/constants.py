@@ -19,9 +19,9 @@ from typing import Any
 
 import sympy
 
-from qdot.algebra import Scalar, Sym3, Vec3, is_number
+from qdot.algebra import Scalar, Sym3, Vec3, is_number, scalars_in
 from qdot.derivation.ring import exact
-from qdot.derivation.substitution import symbols_in
+from qdot.derivation.substitution import symbols_in, without_rounding
 from qdot.description import WORLD, BodyRecord, FrameRecord
 from qdot.errors import UnknownNameError
 from qdot.model.assemble import assemble
@@ -86,6 +86,7 @@ class _Naming:
 
     def _vector(self, kind: str, path: str, old: Vec3, stem: str, words: str, unit: str) -> Vec3:
         """Symbols for the components that are not zero, of all where none is; signs stay where they are."""
+        old = without_rounding(old)
         several = sum(not (is_number(x) and x == 0) for x in old) != 1
         stem += "_" if several and "_" not in stem else ""
         new = []
@@ -134,7 +135,7 @@ class _Naming:
     def _inertia(self, body: Body) -> Inertia:
         old, k, name = body.inertia, body.index, body.name
         massless = is_number(old.mass) and old.mass == 0
-        centre = Vec3.zero() if massless else Vec3(*(_plain(x) for x in old.com))
+        centre = Vec3.zero() if massless else Vec3(*(_plain(x) for x in without_rounding(old.com)))
         m, before = old.mass, len(self.constants)
         if self._wanted("mass", f"{name}.mass", m):
             m = self.symbol(f"m_{k}", m, f"mass of {name}", "kg")
@@ -142,9 +143,10 @@ class _Naming:
         words = f"centre of mass of {name}"
         com = at_end if at_end != centre else self._vector("com", f"{name}.com", centre, f"c_{k}", words, "m")
         I = old.rotational if massless else old.at_com
+        scale = max((abs(float(x)) for x in scalars_in([old.rotational]) if is_number(x)), default=0.0)
         entries = {}
         for place in ("xx", "xy", "xz", "yy", "yz", "zz"):
-            x = _plain(getattr(I, place))
+            x = _plain(getattr(I, place), scale)
             if self._wanted("inertia", f"{name}.inertia", x):
                 x = self._moment(place, x, k, name)
             entries[place] = x
@@ -167,9 +169,9 @@ class _Naming:
         return tuple(row)
 
 
-def _plain(x: Scalar) -> Scalar:
-    """A number that was computed, as the number that was meant."""
-    return float(exact(float(x))) if is_number(x) else x
+def _plain(x: Scalar, scale: float = 0.0) -> Scalar:
+    """A number that was computed from numbers of a scale, as the number that was meant."""
+    return float(exact(float(x), scale)) if is_number(x) else x
 
 
 def _paths(model: Model) -> list[str]:

@@ -19,7 +19,7 @@ import sympy
 
 from qdot.algebra import Scalar
 from qdot.algebra.linalg import Matrix
-from qdot.algorithms import bias, crba, energy, jacobian as jacobians, lagrangian
+from qdot.algorithms import bias, closure, crba, energy, jacobian as jacobians, lagrangian
 from qdot.derivation import engine
 from qdot.derivation.c_writer import c_source
 from qdot.derivation.check import Case, Check, cases, compared
@@ -29,9 +29,9 @@ from qdot.derivation.markdown_writer import markdown_page, plain_text
 from qdot.derivation.numpy_writer import numpy_source
 from qdot.derivation.report import report
 from qdot.derivation.ring import TooLong
-from qdot.derivation.steps import Steps, steps_of
+from qdot.derivation.steps import FUNCTIONS, Steps, steps_of
 from qdot.derivation.terms import Letters, Terms
-from qdot.errors import DerivationError
+from qdot.errors import DerivationError, SingularError, UnknownNameError
 from qdot.model.model import Model, require_model
 
 Form: TypeAlias = Literal["auto", "closed", "recursive"]
@@ -41,24 +41,38 @@ READABLE = 500
 """Terms of M and V together that a reader may want to see."""
 
 
-def derive(model: Model, *, symbols: Iterable[str] = (), wrenches: Sequence[str] = ()) -> Derivation:
+def derive(model: Model, *, symbols: Iterable[str] = (), wrenches: Iterable[str] = ()) -> Derivation:
     """The equations of motion of a model, in symbols for its coordinates, its own symbols, and those asked for.
 
     `symbols` are kinds of constants ("mass", "length", "com", "inertia", "gravity", "damping" …) or single ones by path
     ("forearm.mass", "elbow.damping"); all others stay numbers. `wrenches` are frames that external forces act on.
     """
     require_model(model, "derive")
-    for frame in wrenches:
+    frames = _names(wrenches, "wrenches")
+    for frame in frames:
         model.frame(frame)
-    return Derivation(model, (symbols,) if isinstance(symbols, str) else tuple(symbols), tuple(wrenches))
+    return Derivation(model, _names(symbols, "symbols"), frames)
 
 
-def quantity(reference: Callable[[Case], Any]) -> Callable[[Callable[[Derivation], Any]], Any]:
-    """A quantity of a derivation: computed once, then compared with what the engine says."""
+def _names(given: Iterable[str], argument: str) -> tuple[str, ...]:
+    """One name, or several."""
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(name, str) for name in names):
+        raise DerivationError(
+            f"derive: {argument} are names, such as ('forearm',), not {given!r}; leave it out for none"
+        )
+    return names
+
+
+def quantity(
+    reference: Callable[[Case], Any], *, by_rows: bool = False
+) -> Callable[[Callable[[Derivation], Any]], Any]:
+    """A quantity of a derivation: computed once, then compared with what the engine says, each freedom `by_rows`."""
 
     def decorated(compute: Callable[[Derivation], Any]) -> Any:
         def value(derivation: Derivation) -> Any:
-            return derivation._checked(compute.__name__, compute(derivation), reference)
+            rows = max(1, derivation.model.nv) if by_rows else 1
+            return derivation._checked(compute.__name__, compute(derivation), reference, rows)
 
         value.__doc__ = compute.__doc__
         return cached_property(value)
@@ -77,6 +91,7 @@ class Derivation:
         self.model = model
         self.named, self.constants = named(model, chosen)
         self.letters = letters = Letters.of(model, wrenches)
+        letters.refuse_clashes(model, self.constants)
         self.q, self.v, self.a, self.tau, self.p = letters.q, letters.v, letters.a, letters.tau, letters.p
         self.checks: dict[str, Check] = {}
         self._terms = Terms(self.named, letters)
@@ -94,6 +109,11 @@ class Derivation:
     def plain(self) -> bool:
         """Whether velocities are the rates of the coordinates; not so for quaternions."""
         return all(body.joint.nq == body.joint.nv for body in self.model.bodies)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether constraints or loops hold the mechanism, whose forces are in no equation here: they are J_φᵀ λ."""
+        return closure.row_count(self.model) > 0
 
     # ── energies ─────────────────────────────────────────────────────────────────────────────────
 
@@ -116,7 +136,7 @@ class Derivation:
 
     # ── inertia ──────────────────────────────────────────────────────────────────────────────────
 
-    @quantity(lambda case: crba.mass_matrix(case.model, case.q))
+    @quantity(lambda case: crba.mass_matrix(case.model, case.q), by_rows=True)
     def M(self) -> Any:
         """The mass matrix, n × n."""
         return self._matrix(self._terms.M)
@@ -184,20 +204,23 @@ class Derivation:
         """ψ = τ + Σ Jᵀ f + springs, dampers, friction …, (n,): on the right of the equations (H6)."""
         return self._vector(self._terms.psi, [*self.tau, *self.v])
 
-    @quantity(lambda case: [0.0] * case.model.nv)
+    @cached_property
     def residual(self) -> Any:
         """M q̈ + V + G - ψ, (n,): zero along every motion."""
         rows = zip(self._terms.left, self._terms.psi, strict=True)
-        return self._vector([x - psi for x, psi in rows], [*self.a, *self.v])
+        found = self._vector([x - psi for x, psi in rows], [*self.a, *self.v])
+        tau = sympy.Matrix(self.model.nv, 1, self.tau)
+        self._checked("residual", found + tau, lambda case: case.tau)  # zero has no size to compare errors with
+        return found
 
     @quantity(lambda case: case.tau)
     def joint_forces(self) -> Any:
         """τ = M q̈ + V + G - (ψ - τ), (n,): what the drives do to give an acceleration."""
-        return self.residual + sympy.Matrix(self.model.nv, 1, self.tau)
+        return self._vector(self._terms.joint_forces, [*self.a, *self.v])
 
     @property
     def equations(self) -> list[Any]:
-        """The equations of motion, (M q̈ + V + G)_k = ψ_k for each freedom."""
+        """The equations of motion, (M q̈ + V + G)_k = ψ_k for each freedom; of the tree, where it is `constrained`."""
         assert self.residual.shape[0] == self.model.nv  # and compared with the engine
         left = self._vector(self._terms.left, [*self.a, *self.v])
         return [sympy.Eq(x, psi, evaluate=False) for x, psi in zip(left, self.psi, strict=True)]
@@ -266,11 +289,25 @@ class Derivation:
         terms = Terms(self.named, self.letters, limit=READABLE)
         try:
             return sum(len(x.terms) for layer in terms.Gamma for row in layer for x in row) <= READABLE / 4
-        except (TooLong, DerivationError):
+        except (TooLong, DerivationError, SingularError):
             return False
+
+    @cached_property
+    def singular(self) -> str:
+        """Why M has no inverse; empty where it has one, or is too large for one that is written down."""
+        try:
+            _ = Terms(self.named, self.letters, limit=READABLE).M_inverse
+        except (TooLong, DerivationError):
+            return ""
+        except SingularError as error:
+            return str(error)
+        return ""
 
     def steps(self, *names: str) -> Steps:
         """Functions as assignments that share what they have in common: those of the recursive algorithms."""
+        for name in names:
+            if name not in FUNCTIONS:
+                raise UnknownNameError("function", name, FUNCTIONS, f"the derivation of {self.model.name!r}")
         numpy_source(self, recursive=True)  # which is compared with the engine
         return steps_of(self, names, recursive=True)
 
@@ -292,7 +329,10 @@ class Derivation:
 
         page = html_page(self, report(self, recursive=self._recursive(form)))
         if path is not None:
-            Path(path).write_text(page, "utf-8")
+            try:
+                Path(path).write_text(page, "utf-8")
+            except OSError as error:
+                raise DerivationError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
         return page
 
     def numpy(self, form: Form = "auto") -> str:
@@ -316,12 +356,16 @@ class Derivation:
         """The random states at which everything is compared with the engine."""
         return cases(self.named, self.constants, list(self.letters.forces))
 
-    def _checked(self, what: str, value: Any, reference: Callable[[Case], Any]) -> Any:
+    def _checked(self, what: str, value: Any, reference: Callable[[Case], Any], rows: int = 1) -> Any:
         """The value, once it has been compared with the engine's."""
         numbers = self.letters.numbers
         flat = [sympy.sympify(x) for x in sympy.flatten(value)] if np.iterable(value) else [value]
         evaluate = sympy.lambdify(list(numbers(self.cases[0])), flat, modules="numpy", cse=True)
-        self.checks[what] = compared(what, self.cases, lambda case: evaluate(*numbers(case).values()), reference)
+
+        def ours(case: Case) -> Any:
+            return evaluate(*numbers(case).values())
+
+        self.checks[what] = compared(what, self.cases, ours, reference, rows=rows)
         return value
 
     def _matrix(self, rows: Matrix, by: Sequence[Any] = ()) -> Any:

@@ -33,7 +33,8 @@ figure img { width: 100%; }
 nav { margin: .8rem 0; display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
 nav a { color: var(--accent); text-decoration: none; white-space: nowrap; }
 p { margin: .3rem 0; } .means { color: var(--quiet); margin: 0 0 .9rem 1.2rem; }
-.formula { margin: .5rem 0 .1rem 1.2rem; padding: .15rem 0; overflow-x: auto; overflow-y: hidden; } .formula div { margin-left: 2rem; }
+.formula { margin: .5rem 0 .1rem 1.2rem; padding: .15rem 0; overflow-x: auto; overflow-y: hidden; }
+.formula div { margin-left: 2rem; }
 math { font-size: 1.08em; } mtd { padding: .2em .6em; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top; }
 th { color: var(--quiet); font-weight: normal; border-bottom: 1px solid var(--line); }
@@ -107,7 +108,7 @@ def _math(expression: Any, page: Report, *, signed: bool = False) -> str:
         inner = "<mo>=</mo>".join(sides)
     else:
         inner = mathml(expression.xreplace(written), printer="presentation")
-    if signed and not str(expression).startswith("-"):
+    if signed and not re.match("(<mrow>)*<m[on]>-", inner):  # as printed, which is not the order of text
         inner = f"<mo>+</mo>{inner}"
     inner = inner.replace("&InvisibleTimes;", "&#8290;")
     return f"<math><mrow>{inner}</mrow></math>"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from qdot.algebra.linalg import Matrix
 from qdot.derivation.ring import Ring, Sum
-from qdot.errors import DerivationError
+from qdot.errors import DerivationError, SingularError
 
 LARGEST = 4
 """Rows of a block; the determinant of a larger one has more terms than anyone reads."""
 
 
-def inverse(ring: Ring, M: Matrix) -> Matrix:
-    """M⁻¹ of a symmetric matrix; freedoms that are not coupled are inverted by themselves."""
+def inverse(ring: Ring, M: Matrix, names: Sequence[str]) -> Matrix:
+    """M⁻¹ of a symmetric matrix; freedoms, of these names, that are not coupled are inverted by themselves."""
     n = len(M)
     result: Matrix = [[ring.constant(0)] * n for _ in range(n)]
     for block in _blocks(M):
@@ -23,7 +24,13 @@ def inverse(ring: Ring, M: Matrix) -> Matrix:
                 "the most; qdot.forward_dynamics and qdot.inverse_mass_matrix give it in numbers"
             )
         part = [[M[i][j] for j in block] for i in block]
-        over = _minor(ring, part, range(len(block)), range(len(block))).reciprocal()
+        determinant = _minor(ring, part, range(len(block)), range(len(block)))
+        if not determinant.terms:
+            raise SingularError(
+                f"the mass matrix is singular: some motion of {', '.join(repr(names[i]) for i in block)} moves no "
+                "mass, so M⁻¹, and with it Γ and H, is not there; give the bodies an inertia or the joints an armature"
+            )
+        over = determinant.reciprocal()
         for r, i in enumerate(block):
             for c, j in enumerate(block):
                 rows = [k for k in range(len(block)) if k != c]

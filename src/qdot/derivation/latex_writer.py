@@ -13,7 +13,7 @@ _SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "$": r"\$",
     "q̈": r"$\ddot q$", "q̇": r"$\dot q$", "v̇": r"$\dot v$", "ψ": r"$\psi$", "τ": r"$\tau$", "φ": r"$\varphi$",
     "ω": r"$\omega$", "Γ": r"$\Gamma$", "Σ": r"$\sum$", "∂": r"$\partial$", "½": r"$\tfrac12$", "⁻¹": r"$^{-1}$",
-    "²": r"$^2$", "·": r"$\cdot$", "^": r"\^{}", "~": r"\~{}",
+    "J_φᵀ λ": r"$J_\varphi^T \lambda$", "λ": r"$\lambda$", "²": r"$^2$", "·": r"$\cdot$", "^": r"\^{}", "~": r"\~{}",
 }  # fmt: skip
 """Of plain text."""
 

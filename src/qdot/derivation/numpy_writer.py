@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sympy.printing.numpy import NumPyPrinter
@@ -11,6 +12,7 @@ from qdot.backends.c import identifier
 from qdot.derivation.check import Case, compared
 from qdot.derivation.code import functions_of, keywords_of, written
 from qdot.derivation.steps import FUNCTIONS, Steps
+from qdot.derivation.words import OF_THE_TREE
 
 if TYPE_CHECKING:
     from qdot.derivation.derivation import Derivation
@@ -24,7 +26,8 @@ def numpy_source(derivation: Derivation, *, recursive: bool) -> str:
     required = [str(names[s]) for s, value in constants.items() if value is None]
     given = [f"{names[s]}={value!r}" for s, value in constants.items() if value is not None]
     keywords = ", ".join(["", "*", *required, *given]) if constants else ""
-    title = f'"""Equations of motion of {identifier(derivation.model.name)}, derived by qdot."""'
+    title = f'"""Equations of motion of {identifier(derivation.model.name)}, derived by qdot.'
+    title += f'\n\n{fill(OF_THE_TREE, 100)}\n"""' if derivation.constrained else '"""'
     parts = [_function(derivation, name, steps, names, keywords) for name, steps in functions.items()]
     source = "\n\n\n".join([f"{title}\n\nimport numpy", *parts]) + "\n"
     _compare(derivation, source, list(functions), {s: str(names[s]) for s in constants})
@@ -66,4 +69,5 @@ def _compare(derivation: Derivation, source: str, functions: list[str], constant
             options = {"wrenches": case.wrenches} if name.endswith("dynamics") else {}
             return function.text(case.model, *(getattr(case, vector) for vector in function.vectors), **options)
 
-        derivation.checks[f"{name}()"] = compared(f"{name}()", derivation.cases, ours, theirs)
+        rows = max(1, derivation.model.nv) if function.dimensions == 2 else 1
+        derivation.checks[f"{name}()"] = compared(f"{name}()", derivation.cases, ours, theirs, rows=rows)

@@ -11,7 +11,8 @@ import sympy
 from sympy import Symbol
 
 from qdot.derivation.steps import Steps
-from qdot.derivation.words import Words
+from qdot.derivation.words import OF_THE_TREE, Words
+from qdot.errors import DerivationError
 
 if TYPE_CHECKING:
     from qdot.derivation.derivation import Derivation
@@ -100,7 +101,7 @@ def _closed(d: Derivation) -> Iterator[Section]:
     acceleration = "q̈" if d.plain else "v̇"
     yield Section(
         "Equations of motion",
-        f"ψ = M {acceleration} + V + G, one line for each freedom.",
+        f"ψ = M {acceleration} + V + G, one line for each freedom.{_of_the_tree(d)}",
         tuple(Equation(eq.rhs, eq.lhs, words.equation(i)) for i, eq in enumerate(d.equations)),
     )
     yield Section(
@@ -134,7 +135,13 @@ def _closed(d: Derivation) -> Iterator[Section]:
     yield from _christoffel(d)
     if d.plain and d.invertible:
         yield _hamilton(d)
+    elif d.singular:
+        yield Section("Hamilton's equations", f"They are left out: {d.singular}.", ())
     yield from _frames(d)
+
+
+def _of_the_tree(d: Derivation) -> str:
+    return f" {OF_THE_TREE}" if d.constrained else ""
 
 
 def _symbols(d: Derivation, used: set[Any]) -> Section:
@@ -210,7 +217,7 @@ def _hamilton(d: Derivation) -> Section:
     items += [Equation(Symbol("H"), d.H)]
     items += [Equation(s, x) for s, x in zip(d.v, d.hamilton[:n], strict=True)]
     items += [Equation(Symbol(f"pdot_{i + 1}"), d.hamilton[n + i]) for i in range(n)]
-    text = "Momenta, Hamilton's function of q and p, and the rates of both."
+    text = f"Momenta, Hamilton's function of q and p, and the rates of both.{_of_the_tree(d)}"
     return Section("Hamilton's equations", text, tuple(items))
 
 
@@ -223,18 +230,25 @@ def _frames(d: Derivation) -> Iterator[Section]:
             "Angular and linear velocity of a frame, in world axes, are J times the velocities.",
             items,
         )
+    if d.constrained:
+        yield from _constraints(d)
+
+
+def _constraints(d: Derivation) -> Iterator[Section]:
     if len(d.phi):
         items = tuple(Equation(_letter("phi", i), x) for i, x in enumerate(d.phi))
         yield Section("Constraints", "φ(q) = 0.", items)
-    if d.phi_jacobian.shape[0]:
-        yield Section(
-            "Constraint Jacobian", "Its product with the velocities is zero.", tuple(_matrix("J_phi", d.phi_jacobian))
-        )
+    title, text = "Constraint Jacobian", "Its product with the velocities is zero."
+    try:
+        yield Section(title, text, tuple(_matrix("J_phi", d.phi_jacobian)))
+    except DerivationError as error:
+        yield Section(title, f"It is left out: {error}.", ())
 
 
 def _recursive(d: Derivation) -> Iterator[Section]:
     steps = d.steps("mass_matrix", "velocity_forces", "gravity_forces")
     text = "In closed form these equations would fill pages; as steps they share what they have in common."
+    text += _of_the_tree(d)
     yield Section("Steps", text, tuple(Equation(s, x) for s, x in steps.assignments))
     yield from _results(d, steps)
 

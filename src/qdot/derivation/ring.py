@@ -24,17 +24,20 @@ from qdot.algebra.scalar import Functions, Scalar, register
 BASE = 1 << 12
 """Exponents, and multiples of angles, are less than half of it."""
 
-NOISE = Fraction(1, 10**13)
-"""Terms smaller than this beside the largest one come from rounded rotations, not from the mechanism."""
+NOISE_BITS = 40
+"""What is smaller than 2⁻⁴⁰, some 1e-12, of what it was added from comes from rounded rotations, not the mechanism."""
 
 Key = tuple[int, int, bool]
 """Of a term: its monomial, its angle, and whether it has the sine of it."""
 
 
-def exact(x: float) -> Fraction:
-    """The number that was meant: ⅓ for 0.333…3, 0 for cos(π/2), 0.3 for 0.1 + 0.2, else the decimal that is printed."""
+def exact(x: float, scale: float = 0.0) -> Fraction:
+    """The number that was meant: ⅓ for 0.333…3, 0.3 for 0.1 + 0.2, else the decimal that is printed.
+
+    `scale` is the size of what it was computed from: beside 1, cos(π/2) is 0. A small number alone is what it is.
+    """
     given = Fraction(x)
-    close = max(Fraction(1), abs(given)) / 10**15
+    close = max(Fraction(scale), abs(given)) / 10**15
     for meant in (given.limit_denominator(1000), Fraction(f"{x:.14g}")):
         if abs(meant - given) <= close:
             return meant
@@ -122,8 +125,8 @@ class Ring:
         terms: dict[Key, Fraction] = {}
         for part in parts:
             for key, c in part.terms.items():
-                terms[key] = terms.get(key, 0) + c
-        return Sum(self, {key: c for key, c in terms.items() if c})
+                _include(terms, key, c)
+        return Sum(self, terms)
 
     def slope(self, k: int, symbol: Any) -> Sum:
         """∂/∂symbol of generator k; steps, as of sign(v), are level almost everywhere."""
@@ -272,9 +275,12 @@ class Sum:
         return self.ring.total(parts)
 
     def cleaned(self) -> Sum:
-        """Without what rounding left."""
-        largest = max(map(abs, self.terms.values()), default=0)
-        return Sum(self.ring, {key: c for key, c in self.terms.items() if abs(c) > NOISE * largest})
+        """Without what rounding left beside the same product of symbols; other products have other units."""
+        largest: dict[int, int] = {}
+        for (m, _, _), c in self.terms.items():
+            largest[m] = max(_bits(c), largest.get(m, _bits(c)))
+        kept = {key: c for key, c in self.terms.items() if _bits(c) > largest[key[0]] - NOISE_BITS}
+        return Sum(self.ring, kept)
 
     def sympy(self, by: Sequence[Any] = ()) -> Any:
         """As a SymPy expression, collected by products of the symbols `by`, then by sines and cosines."""
@@ -288,12 +294,19 @@ KNOWN = (Sum, int, float, Fraction, sympy.Basic)
 
 
 def _include(terms: dict[Key, Fraction], key: Key, c: Fraction) -> None:
-    """Add a term; one that cancels goes."""
+    """Add a term; one that cancels, but for rounding, goes."""
+    if not c:
+        return
     total = terms.get(key, 0) + c
-    if total:
+    if total and _bits(total) > _bits(c) - NOISE_BITS:
         terms[key] = total
     else:
-        terms.pop(key, None)
+        del terms[key]
+
+
+def _bits(x: Fraction) -> int:
+    """The logarithm of |x| to base 2, within one."""
+    return x.numerator.bit_length() - x.denominator.bit_length()
 
 
 def _include_angle(terms: dict[Key, Fraction], monomial: int, angle: int, odd: bool, c: Fraction) -> None:
@@ -330,8 +343,8 @@ def _turned(x: Sum, odd: bool) -> Sum:
         return x.ring.generator((sympy.sin if odd else sympy.cos)(x.sympy()))
     angle, rest = found
     terms: dict[Key, Fraction] = {}
-    _include_angle(terms, 0, angle, odd, exact(math.cos(rest)))
-    _include_angle(terms, 0, angle, not odd, exact(math.sin(rest)) * (1 if odd else -1))
+    _include_angle(terms, 0, angle, odd, exact(math.cos(rest), 1.0))
+    _include_angle(terms, 0, angle, not odd, exact(math.sin(rest), 1.0) * (1 if odd else -1))
     return Sum(x.ring, terms)
 
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import sympy
 
-from qdot.algebra import Scalar
+from qdot.algebra import Mat3, Scalar, Sym3, Vec3, is_number
 from qdot.description import Report
 from qdot.joints import Limits
 from qdot.model.assemble import assemble
 from qdot.model.model import Model
+
+ROUNDING = 1e-15
+"""Of a component beside the largest: what a turn by a right angle leaves."""
 
 
 def substituted(model: Model, f: Callable[[Scalar], Scalar], *, shapes: bool = False) -> Model:
@@ -53,6 +56,8 @@ def _mapped(value: Any, f: Callable[[Scalar], Scalar]) -> Any:
         return tuple(_mapped(x, f) for x in value)
     if not is_dataclass(value) or isinstance(value, (Enum, Limits, Report, type)):
         return value
+    if isinstance(value, (Vec3, Mat3, Sym3)):
+        value = without_rounding(value)
     old = {field.name: getattr(value, field.name) for field in fields(value)}
     new = {name: _mapped(x, f) for name, x in old.items()}
     if all(x is old[name] for name, x in new.items()):
@@ -61,3 +66,12 @@ def _mapped(value: Any, f: Callable[[Scalar], Scalar]) -> Any:
     for name, x in new.items():
         object.__setattr__(made, name, x)
     return made
+
+
+def without_rounding(value: Any) -> Any:
+    """A vector or matrix with 0 for components that rounding left beside the largest; rotations are of size 1."""
+    old = {field.name: getattr(value, field.name) for field in fields(value)}
+    numbers = {name: float(x) for name, x in old.items() if is_number(x)}
+    scale = 1.0 if isinstance(value, Mat3) else max(map(abs, numbers.values()), default=0.0)
+    zeros = {name: 0.0 for name, x in numbers.items() if 0 < abs(x) <= ROUNDING * scale}
+    return replace(value, **zeros) if zeros else value

@@ -5,7 +5,8 @@ What the textbooks get by differentiating is differentiated: ∂M, b_ijk = ½ (�
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,9 +23,13 @@ from qdot.derivation.check import Case
 from qdot.derivation.inverse import inverse
 from qdot.derivation.ring import Ring, Sum, exact
 from qdot.derivation.substitution import substituted
+from qdot.errors import DerivationError
 from qdot.model.model import Model
 from qdot.spatial import Force
 from qdot.symbolic import symbols
+
+TAKEN = re.compile(r"(q|v|a|tau|p|x)_\d+")
+"""Names that pages and code give to symbols of their own."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,17 @@ class Letters:
         tau, p = ([_symbol(f"{stem}_{k + 1}") for k in range(model.nv)] for stem in ("tau", "p"))
         parts = ("n_{}_x", "n_{}_y", "n_{}_z", "f_{}_x", "f_{}_y", "f_{}_z")
         return Letters(q, v, a, tau, p, {frame: [_symbol(part.format(frame)) for part in parts] for frame in frames})
+
+    def refuse_clashes(self, model: Model, constants: Iterable[Any]) -> None:
+        """No constant may be called as these are, numbered or not in this model, or as the steps x_1 …"""
+        forces = {s.name for row in self.forces.values() for s in row}
+        for symbol in constants:
+            if symbol.name in forces or TAKEN.fullmatch(symbol.name):
+                raise DerivationError(
+                    f"model {model.name!r} has a symbol {symbol.name!r}, which equations use for coordinates (q_1), "
+                    "velocities (v_1), accelerations (a_1), joint forces (tau_1), momenta (p_1), steps (x_1) or "
+                    "external forces; give it another name"
+                )
 
     def numbers(self, case: Case) -> Mapping[Any, float]:
         """The number of each symbol in a case, those of the constants included."""
@@ -93,7 +109,7 @@ class Terms:
 
     @cached_property
     def M_inverse(self) -> Matrix:
-        return inverse(self.ring, self.M)
+        return inverse(self.ring, self.M, self.model.dof_names())
 
     @cached_property
     def dM(self) -> list[Matrix]:
@@ -148,6 +164,12 @@ class Terms:
     def psi(self) -> list[Scalar]:
         wrenches = {frame: Force.of(self.generators(row)) for frame, row in self.letters.forces.items()}
         return engine.applied_forces(self.model, self.q, self.v, self.generators(self.letters.tau), wrenches)
+
+    @cached_property
+    def joint_forces(self) -> list[Sum]:
+        """M q̈ + V + G - (ψ - τ): τ cancels here, before fractions get one denominator."""
+        rows = zip(self.left, self.psi, self.generators(self.letters.tau), strict=True)
+        return [self.ring.of(left) - (psi - tau) for left, psi, tau in rows]
 
     @cached_property
     def psi_without_springs(self) -> list[Scalar]:

@@ -8,6 +8,11 @@ from typing import Any
 from qdot.algebra import is_number
 from qdot.model.model import Model
 
+OF_THE_TREE = (
+    "The mechanism is closed by constraints; these are the equations of its tree, without them. The forces of the "
+    "constraints come in addition: + J_φᵀ λ on the side of the joint forces, with λ as large as the constraints need."
+)
+
 
 class Words:
     """Sentences about the terms of a model's equations; freedoms are counted from 0."""
