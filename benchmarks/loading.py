@@ -1,12 +1,14 @@
 """How long it takes to load a humanoid, beside the peers' own loaders: `make bench` prints this.
 
-URDF against Pinocchio (`buildModelFromUrdf`: kinematics and inertias, no geometry), MJCF against MuJoCo
-(`MjModel.from_xml_path`: qdot's loader runs MuJoCo's compiler and translates what it gives). Milliseconds, the best of
-many rounds in which both take turns; files are in the system's cache, meshes of URDF files are not read by either.
+URDF against Pinocchio (`buildModelFromUrdf`: kinematics and inertias, no geometry; so without and with qdot's shapes),
+MJCF against MuJoCo (`MjModel.from_xml_path`: qdot's loader runs MuJoCo's compiler and translates what it gives).
+Milliseconds, the best of many rounds in which both take turns; files are in the system's cache, meshes of URDF files
+are not read by either.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Callable
@@ -46,16 +48,17 @@ def row(name: str, nv: int, ours: Callable[[], object], theirs: Callable[[], obj
 
 def main() -> None:
     print(f"{'file':>34} {'nv':>5} {'qdot ms':>9} {'peer ms':>9} {'ratio':>9}")
-    for robot in ("talos_data/robots/talos_reduced.urdf", "talos_data/robots/talos_full_v2.urdf"):
+    talos = "talos_data/robots/talos_reduced.urdf", "talos_data/robots/talos_full_v2.urdf"
+    for robot, shapes in itertools.product(talos, (False, True)):
         urdf = in_wheels(f"share/example-robot-data/robots/{robot}")
         if urdf is None:
             print(f"left out: {robot} is not there: pip install example-robot-data", file=sys.stderr)
             continue
         path, base = str(urdf), pin.JointModelFreeFlyer()
         row(
-            urdf.name,
+            urdf.name if shapes else f"{urdf.name}, no shapes",
             qdot.load(path, base="free").nv,
-            lambda path=path: qdot.load(path, base="free"),
+            lambda path=path, shapes=shapes: qdot.load(path, base="free", shapes=shapes),
             lambda path=path, base=base: pin.buildModelFromUrdf(path, base),
         )
     found = find_spec("dm_control")

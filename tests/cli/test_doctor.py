@@ -150,7 +150,7 @@ def test_a_file_that_kills_or_never_ends_takes_nothing_with_it(monkeypatch, tmp_
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from qdot.cli import examination
 from qdot.cli.main import main
 
@@ -161,6 +161,7 @@ def endless(connection):
     time.sleep(600)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
     examination._serve = endless
     sys.exit(main(["doctor", sys.argv[1]]))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from pathlib import Path
@@ -266,3 +267,33 @@ def test_what_is_no_path_to_write_to_is_refused(path: object, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match=r"^save: "):
         qdot.save(two_link_arm(), path)
+
+
+def test_shapes_may_be_left_out() -> None:
+    """No mesh has to be there then, and nothing else changes; the report says so."""
+    mesh = '<collision><geometry><mesh filename="package://nowhere/m.stl"/></geometry></collision>'
+    moments = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    urdf = f'<robot name="r"><link name="a"><inertial><mass value="2"/>{moments}</inertial>{mesh}</link></robot>'
+    model = qdot.load(urdf, base="free", shapes=False)
+    assert model.bodies[0].record.shapes == ()
+    assert model.bodies[0].inertia.mass == 2.0
+    assert [(item.severity, item.subject) for item in model.report] == [(Severity.NOTE, "shapes")]
+    mjcf = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body name="b"><freejoint/><geom name="g" size=".1"/></body></worldbody>
+      <contact><pair geom1="floor" geom2="g"/></contact></mujoco>"""
+    bare, full = qdot.load(mjcf, shapes=False), qdot.load(mjcf)
+    assert (bare.bodies[0].record.shapes, bare.description.world_shapes, bare.description.pairs) == ((), (), ())
+    assert bare.bodies[0].inertia == full.bodies[0].inertia
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_collected_as_before_a_load_that_fails_or_not(collecting: bool) -> None:
+    (gc.enable if collecting else gc.disable)()
+    try:
+        qdot.load('<robot name="r"><link name="a"/></robot>')
+        assert gc.isenabled() is collecting
+        with pytest.raises(ModelError):
+            qdot.load('<robot name="r"/>')
+        assert gc.isenabled() is collecting
+    finally:
+        gc.enable()

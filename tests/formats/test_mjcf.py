@@ -646,7 +646,8 @@ def test_texts_include_and_mesh_from_the_current_directory(tmp_path, monkeypatch
 
 def test_lines_of_bodies():
     text = f'<mujoco><worldbody>\n<body>{BALL}</body>\n\n<body name="b">{BALL}</body></worldbody></mujoco>'
-    assert read_mjcf(Source(text.encode(), "text", None)).lines == {"body1": 2, "b": 4}
+    line_of = read_mjcf(Source(text.encode(), "text", None)).line_of
+    assert [line_of(name) for name in ("body1", "b", "nobody")] == [2, 4, None]
 
 
 def test_without_the_package_the_error_tells_how_to_install_it(monkeypatch):

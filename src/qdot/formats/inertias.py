@@ -22,7 +22,7 @@ LIGHTEST, DENSEST = 1.0, 25_000.0
 
 def settled_inertias(reading: Reading, file: str, choice: str) -> tuple[Description, Report]:
     """The description with inertias that no body can have kept, repaired or refused, and what there is to say."""
-    description, lines = reading
+    description, line_of = reading
     items: list[Item] = []
     bodies: list[BodyRecord] = []
     kept = False
@@ -31,7 +31,7 @@ def settled_inertias(reading: Reading, file: str, choice: str) -> tuple[Descript
         if problem is None:
             bodies.append(body)
             continue
-        line, subject = lines.get(body.name), f"body {body.name!r}"
+        line, subject = line_of(body.name), f"body {body.name!r}"
         repairable = body.inertia.mass > 0
         hopeless = not (np.isfinite(as_array(body.inertia)).all() and body.inertia.mass >= 0)
         if choice == "refuse" or hopeless:
@@ -57,10 +57,10 @@ def settled_inertias(reading: Reading, file: str, choice: str) -> tuple[Descript
 def doubtful_inertias(reading: Reading, file: str) -> Report:
     """Bodies whose mass does not fit their shapes: a mean density of nothing known, a centre of mass outside of them,
     or mass farther from it than they reach. Meshes are read for this."""
-    description, lines = reading
+    description, line_of = reading
     return Report(
         tuple(
-            replace(item, file=file, line=lines.get(body.name)) for body in description.bodies for item in _doubts(body)
+            replace(item, file=file, line=line_of(body.name)) for body in description.bodies for item in _doubts(body)
         )
     )
 

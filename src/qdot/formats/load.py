@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qdot.description import Description
+from qdot.description import Description, Item, Report, Severity
 from qdot.errors import ModelError, QdotError
 from qdot.formats.faithful import require_faithful
 from qdot.formats.inertias import INERTIA_CHOICES, doubtful_inertias, settled_inertias
@@ -29,6 +31,7 @@ def load(
     base: str = "fixed",
     strict: bool = True,
     inertia: str = "keep",
+    shapes: bool = True,
     masses: bool = False,
     packages: Packages | None = None,
     resolve: Find | None = None,
@@ -39,7 +42,8 @@ def load(
     `base` is how the root of a URDF stands in the world: "fixed", or "free" to float (MJCF says it itself). `strict`
     raises a `ModelError` where the motion would not be what the file says; otherwise that is reported only. `inertia`
     says what happens to inertias that no body can have: "keep" them, "repair" them (the nearest one that a body can
-    have) or "refuse". With `masses`, bodies whose mass does not fit their shapes are reported; meshes are read for it.
+    have) or "refuse". Without `shapes`, what is only seen or collided with is left out, and no mesh has to be there.
+    With `masses`, bodies whose mass does not fit their shapes are reported; meshes are read for it.
 
     Meshes are looked for as `Resolver` tells: `packages` gives folders of packages by name, `resolve` is a function
     from an address to a path or None, asked first. They are read when they are first needed. Relative paths start at
@@ -53,15 +57,30 @@ def load(
         if value not in choices:
             raise ModelError(f"load: {what} is one of {', '.join(map(repr, choices))}, got {value!r}")
     text = opened(source, packages, xacro)
-    reading = _read(text, base, Resolver(text.folder, packages, resolve))
-    description, found = settled_inertias(reading, text.file, inertia)
-    if masses:
-        found += doubtful_inertias(Reading(description, reading.lines), text.file)
-    description = replace(description, report=description.report + found)
-    if strict:
-        remedy = "strict=False loads it all the same, and model.report tells what differs"
-        require_faithful(description.report, f"{text.file}: the motion would not be what the file says", remedy)
-    return _assembled(description, text.file)
+    with _collecting_later():
+        reading = _read(text, base, shapes, Resolver(text.folder, packages, resolve))
+        description, found = settled_inertias(reading, text.file, inertia)
+        if masses:
+            found += doubtful_inertias(Reading(description, reading.line_of), text.file)
+        if not shapes:
+            found += Report((Item(Severity.NOTE, "shapes", "not asked for", "left out", text.file),))
+        description = replace(description, report=description.report + found)
+        if strict:
+            remedy = "strict=False loads it all the same, and model.report tells what differs"
+            require_faithful(description.report, f"{text.file}: the motion would not be what the file says", remedy)
+        return _assembled(description, text.file)
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Without garbage collection: what is made here stays, and looking through it meanwhile is lost time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def opened(
@@ -106,23 +125,29 @@ def _file(source: str | os.PathLike[str]) -> tuple[Path, Source]:
         raise ModelError(f"{str(source)[:200]!r} cannot be read: {reason}") from None
 
 
-def _read(text: Source, base: str, resolver: Resolver) -> Reading:
+def _read(text: Source, base: str, shapes: bool, resolver: Resolver) -> Reading:
     root = parse(text)
     if root.tag == "robot":
         from qdot.formats.urdf_reader import read_urdf
 
-        return read_urdf(root, free_base=base == "free", resolver=resolver)
+        return read_urdf(root, free_base=base == "free", resolver=resolver, with_shapes=shapes)
     if root.tag == "mujoco":
         from qdot.formats.mjcf_reader import read_mjcf
 
         if base != "fixed":
             raise root.error('base="free" is for URDF; an MJCF file says itself which bodies float, by <freejoint/>')
-        return read_mjcf(text, root, resolver)
+        reading = read_mjcf(text, root, resolver)
+        return reading if shapes else Reading(_without_shapes(reading.description), reading.line_of)
     remedy = {
         "mujocoinclude": "it is a part that other MJCF files include; load one of those",
         "sdf": "SDF is not read; convert it to URDF or MJCF",
     }.get(root.tag, "URDF starts with <robot>, MJCF with <mujoco>")
     raise root.error(f"<{root.tag}> is not the root of a model: {remedy}")
+
+
+def _without_shapes(description: Description) -> Description:
+    bodies = tuple(replace(body, shapes=()) for body in description.bodies)
+    return replace(description, bodies=bodies, world_shapes=(), pairs=())
 
 
 def _assembled(description: Description, file: str) -> Model:

@@ -50,7 +50,7 @@ def read_mjcf(source: Source, root: Element | None = None, resolver: Resolver | 
             description = _translated(source, compiled, names)
     except QdotError as error:
         raise ModelError(f"{source.file}: {error}") from error
-    return Reading(description, _lines(compiled.spec, names))
+    return Reading(description, _lines(compiled.spec, names).get)
 
 
 def _translated(source: Source, compiled: Compiled, names: Names) -> Description:

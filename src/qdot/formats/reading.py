@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from qdot.description import Description
 
 
 class Reading(NamedTuple):
-    """A description and, by body name, the line that gives the body's inertia."""
+    """A description and, a function from a body's name to the line that gives its inertia."""
 
     description: Description
-    lines: dict[str, int]
+    line_of: Callable[[str], int | None]

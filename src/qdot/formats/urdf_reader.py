@@ -30,7 +30,7 @@ ROOT_JOINT = "root_joint"
 _SOFTNESS = JointSoftness()
 
 
-def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver) -> Reading:
+def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver, with_shapes: bool = True) -> Reading:
     """The description of a `<robot>`; its root link stands on the world, or floats with `free_base`.
 
     A root link called "world" is the world itself. With `free_base` it floats all the same, as in Pinocchio, under
@@ -42,6 +42,8 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver) ->
     if version not in VERSIONS:
         raise robot.error(f"the robot is in version {version!r} of URDF; qdot reads {', '.join(VERSIONS)}")
     findings = Findings()
+    if not with_shapes:
+        _leave_out_shapes(robot)
     report_the_rest(robot, ROBOT, findings)
     tree = _tree(robot)
     poses = Poses(findings, quaternions=version != "1.0")
@@ -49,7 +51,8 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver) ->
     body_names, joint_names = _names(tree, free_base, findings)
     joints = {name: joint_of(element, name, findings) for name, element in tree.joints.items()}
 
-    bodies, lines = [], {}
+    bodies: list[BodyRecord] = []
+    massive: dict[str, Element] = {}
     for name, link in tree.links.items():
         inertial = link.child("inertial")
         body = body_names[name]
@@ -58,7 +61,7 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver) ->
                 done = "left out: the world stands still"
                 findings.add(Severity.IGNORED, f"link {name!r}", "an inertia", done, inertial)
             continue
-        lines[body] = (link if inertial is None else inertial).line
+        massive[body] = link if inertial is None else inertial
         if name == tree.root:
             parent, placement = WORLD, IDENTITY
             moving = Moving(Free() if free_base else FIXED, STILL)
@@ -89,7 +92,7 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver) ->
         constraints=tuple(couplings_of(tree.joints, joints, joint_names, findings)),
         report=findings.report(),
     )
-    return Reading(description, lines)
+    return Reading(description, lambda body: massive[body].line)  # finding lines takes a while: only where asked
 
 
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────
@@ -109,6 +112,12 @@ class Tree(NamedTuple):
     joints: dict[str, Element]
     holders: dict[str, Holder]
     root: str
+
+
+def _leave_out_shapes(robot: Element) -> None:
+    for link in robot.children:
+        if link.tag == "link":
+            link.children = [child for child in link.children if child.tag not in ("visual", "collision")]
 
 
 def _tree(robot: Element) -> Tree:
