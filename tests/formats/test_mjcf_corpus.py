@@ -14,7 +14,14 @@ import qdot
 from qdot.description import Report, Severity
 from qdot.errors import ModelError
 from tests.formats.corpora import PACKAGES, File, mjcf_files
-from tests.formats.mujoco_terms import Peer, constraint_terms, force_terms, frame_terms, rigid_body_terms
+from tests.formats.mujoco_terms import (
+    Peer,
+    constraint_terms,
+    force_terms,
+    frame_terms,
+    limit_terms,
+    rigid_body_terms,
+)
 
 pytestmark = pytest.mark.no_cover  # measuring what is covered would double the minutes; unit tests cover the code
 
@@ -59,7 +66,7 @@ def test_the_mechanics_is_that_of_mujoco(file, tmp_path):
     both = Peer(model, peer)
     terms = [
         term
-        for group in (rigid_body_terms, force_terms, constraint_terms, frame_terms)
+        for group in (rigid_body_terms, force_terms, constraint_terms, limit_terms, frame_terms)
         for term in group(both)
     ]  # fmt: skip
     assert {term.name: term.error() for term in terms if not term.error() < TOLERANCE} == {}
