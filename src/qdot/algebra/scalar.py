@@ -167,6 +167,11 @@ def is_number(x: Scalar) -> bool:
     return isinstance(x, (int, float, np.number, Fraction)) and not isinstance(x, np.complexfloating)
 
 
+def is_zero(x: Scalar) -> bool:
+    """Whether x is the plain number zero: what it multiplies need not be written down."""
+    return is_number(x) and bool(x == 0)
+
+
 def scalar_problem(x: Any) -> str | None:
     """What keeps x from being a scalar, in words: it is not finite, not real, or of no kind that qdot knows."""
     if is_number(x):

@@ -9,7 +9,20 @@ from collections.abc import Callable, Sequence
 from math import pi
 from typing import Any, NamedTuple
 
-from qdot.algebra import Scalar, Scalars, Vec3, derivative, exp, floor, is_number, maximum, minimum, sqrt, where
+from qdot.algebra import (
+    Scalar,
+    Scalars,
+    Vec3,
+    derivative,
+    exp,
+    floor,
+    is_number,
+    is_zero,
+    maximum,
+    minimum,
+    sqrt,
+    where,
+)
 from qdot.algebra.lie import log_so3
 from qdot.algebra.linalg import Matrix
 from qdot.algorithms.applied import joint_forces
@@ -67,7 +80,7 @@ def actuation(model: Model, q: Scalars, v: Scalars, control: Scalars, activation
     sent = transmissions(model, q)
     forces = _forces(model, sent, v, control, activation)
     for t, f in zip(sent, forces, strict=True):
-        tau = [x if _is_zero(m) else x + m * f for x, m in zip(tau, t.moment, strict=True)]
+        tau = [x if is_zero(m) else x + m * f for x, m in zip(tau, t.moment, strict=True)]
     held_by_drives = driven(model)
     if held_by_drives:
         held = gravity_compensation(model, q)
@@ -117,8 +130,8 @@ def _forces(
     signals = _signals(model, _controls(model, control), activation)
     forces = []
     for actuator, t, u in zip(model.actuators, sent, signals, strict=True):
-        rate = sum((m * x for m, x in zip(t.moment, v, strict=True) if not _is_zero(m)), start=0)
-        if not _is_zero(t.period) and _is_servo(actuator):
+        rate = sum((m * x for m, x in zip(t.moment, v, strict=True) if not is_zero(m)), start=0)
+        if not is_zero(t.period) and _is_servo(actuator):
             force = actuator.gain.constant * _shortest(u - t.length, t.period) + actuator.bias.velocity * rate
         else:
             force = _affine(actuator.gain, t.length, rate) * u + _affine(actuator.bias, t.length, rate)
@@ -130,7 +143,7 @@ def _forces(
 def _is_servo(actuator: ActuatorRecord) -> bool:
     """Whether f = k (u - l) + c l̇: a servo, which on a rotation goes the shorter way round."""
     gain, bias = actuator.gain, actuator.bias
-    return gain == Affine(gain.constant) and _is_zero(bias.constant) and bool(gain.constant == -bias.length)
+    return gain == Affine(gain.constant) and is_zero(bias.constant) and bool(gain.constant == -bias.length)
 
 
 def _shortest(angle: Scalar, period: Scalar) -> Scalar:
@@ -209,7 +222,7 @@ def _on_frame(at: Pose, drive: OnFrame) -> Transmitted:
     for i in shared:  # what moves both frames alike does no work between them
         dofs = at.model.bodies[i - 1].dofs
         moment[dofs] = [0] * (dofs.stop - dofs.start)
-    turns_only = all(_is_zero(x) for x in drive.gear[:3])
+    turns_only = all(is_zero(x) for x in drive.gear[:3])
     return Transmitted(length, moment, 2 * pi * torque.norm() if turns_only else 0)
 
 
@@ -264,12 +277,8 @@ def _pose_of(at: Pose, name: str) -> tuple[int, Transform]:
 
 def _affine(law: Affine, length: Scalar, rate: Scalar) -> Scalar:
     terms = ((law.length, length), (law.velocity, rate))
-    return sum((c * x for c, x in terms if not _is_zero(c)), start=law.constant)
+    return sum((c * x for c, x in terms if not is_zero(c)), start=law.constant)
 
 
 def _clipped(x: Scalar, bounds: tuple[float, float] | None) -> Scalar:
     return x if bounds is None else minimum(maximum(x, bounds[0]), bounds[1])
-
-
-def _is_zero(x: Scalar) -> bool:
-    return is_number(x) and x == 0

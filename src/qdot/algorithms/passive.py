@@ -3,7 +3,7 @@ of its drives."""
 
 from __future__ import annotations
 
-from qdot.algebra import Scalar, Scalars, derivative, is_number, maximum, minimum, sign
+from qdot.algebra import Scalar, Scalars, derivative, is_number, is_zero, maximum, minimum, sign
 from qdot.algorithms.applied import add_force, joint_forces
 from qdot.algorithms.fluid import drag
 from qdot.algorithms.kinematics import kinematics, world_poses
@@ -32,9 +32,9 @@ def passive_terms(model: Model, q: Scalars, v: Scalars) -> dict[str, list[Scalar
         for total, force in (
             (springs, -_spring_pull(record, tendon)),
             (dampers, -(record.damping * rate)),
-            (friction, -(record.friction * sign(rate)) if rubs and not _is_zero(record.friction) else 0),
+            (friction, -(record.friction * sign(rate)) if rubs and not is_zero(record.friction) else 0),
         ):
-            if not _is_zero(force):
+            if not is_zero(force):
                 total[:] = [t + g * force for t, g in zip(total, tendon.gradient, strict=True)]
     held = gravity_compensation(model, q)
     by_drives = driven(model)
@@ -49,7 +49,7 @@ def passive_terms(model: Model, q: Scalars, v: Scalars) -> dict[str, list[Scalar
 
 def gravity_compensation(model: Model, q: Scalars) -> list[Scalar]:
     """Joint forces that hold up the compensated part of each body's weight, (nv,) [N·m, N]."""
-    lifted = [body for body in model.bodies if not _is_zero(body.record.gravity_compensation)]
+    lifted = [body for body in model.bodies if not is_zero(body.record.gravity_compensation)]
     if not lifted:
         return [0] * model.nv
     X = world_poses(model, q)
@@ -70,7 +70,7 @@ def driven(model: Model) -> set[int]:
 def spring_energy(model: Model, q: Scalars) -> Scalar:
     """Σ ½ k (q ⊖ rest)² of joints and Σ ½ k (L - rest)² of tendons [J]."""
     total: Scalar = sum((_spring_energy(body, q[body.qs]) for body in model.bodies), start=0)
-    if not any(not _is_zero(record.stiffness) for record in model.tendons):
+    if not any(not is_zero(record.stiffness) for record in model.tendons):
         return total
     for record, tendon in zip(model.tendons, tendons(model, q, world_poses(model, q)), strict=True):
         stretch = _stretch(record, tendon)
@@ -93,7 +93,7 @@ def _of_joints(model: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list
         dampers[body.dofs] = [-(d * x) for d, x in zip(body.passive.damping, v[body.dofs], strict=True)]
         if has_friction(model):
             dry = zip(body.passive.friction, v[body.dofs], strict=True)
-            friction[body.dofs] = [0 if _is_zero(f) else -(f * sign(x)) for f, x in dry]
+            friction[body.dofs] = [0 if is_zero(f) else -(f * sign(x)) for f, x in dry]
     return springs, dampers, friction
 
 
@@ -117,7 +117,7 @@ def _fluid_forces(model: Model, q: Scalars, v: Scalars) -> list[Scalar]:
 
 def _spring_energy(body: Body, q: Scalars) -> Scalar:
     k = body.passive.stiffness
-    if all(_is_zero(x) for x in k):
+    if all(is_zero(x) for x in k):
         return 0
     stretch = body.joint.difference(body.passive.rest, q)
     return sum(ki * x * x for ki, x in zip(k, stretch, strict=True)) / 2
@@ -126,14 +126,14 @@ def _spring_energy(body: Body, q: Scalars) -> Scalar:
 def _spring_force(body: Body, q: Scalars) -> list[Scalar]:
     """-∂U/∂q along each freedom: -k (q - rest) on a line, the same by the chain rule on a manifold."""
     nv = body.joint.nv
-    if all(_is_zero(x) for x in body.passive.stiffness):
+    if all(is_zero(x) for x in body.passive.stiffness):
         return [0] * nv
     unit = [[1.0 if i == k else 0.0 for i in range(nv)] for k in range(nv)]
     return [-derivative(lambda dv: _spring_energy(body, body.joint.retract(q, dv)), e) for e in unit]
 
 
 def _spring_pull(record: TendonRecord, tendon: Tendon) -> Scalar:
-    return 0 if _is_zero(record.stiffness) else record.stiffness * _stretch(record, tendon)
+    return 0 if is_zero(record.stiffness) else record.stiffness * _stretch(record, tendon)
 
 
 def _stretch(record: TendonRecord, tendon: Tendon) -> Scalar:
@@ -142,7 +142,3 @@ def _stretch(record: TendonRecord, tendon: Tendon) -> Scalar:
     if low is high or (is_number(low) and is_number(high) and low == high):
         return tendon.length - low
     return maximum(tendon.length - high, 0) + minimum(tendon.length - low, 0)
-
-
-def _is_zero(x: Scalar) -> bool:
-    return is_number(x) and x == 0

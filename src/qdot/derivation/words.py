@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from qdot.algebra import is_number
+from qdot.algebra import is_zero
 from qdot.model.model import Model
 
 OF_THE_TREE = (
@@ -36,7 +36,7 @@ class Words:
         for body in model.bodies:
             if body.parent in moving:
                 moving.add(body.index)
-        return _listed([b.name for b in model.bodies if b.index in moving and not _is_zero(b.inertia.mass)])
+        return _listed([b.name for b in model.bodies if b.index in moving and not is_zero(b.inertia.mass)])
 
     def coordinate(self, i: int) -> str:
         return f"{'turn' if self.turns[i] else 'slide'} of {self.names[i]}; it moves {self.carried(i)}"
@@ -77,11 +77,7 @@ class Words:
 
 def _turns(body: Any) -> list[bool]:
     """Whether each freedom of a joint turns its body, as the joint itself says."""
-    return [any(not _is_zero(x) for x in s.ang) for s in body.joint.subspace(body.joint.neutral())]
-
-
-def _is_zero(x: Any) -> bool:
-    return is_number(x) and x == 0
+    return [any(not is_zero(x) for x in s.ang) for s in body.joint.subspace(body.joint.neutral())]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 from xml.sax.saxutils import quoteattr
@@ -13,6 +12,7 @@ import numpy as np
 
 from qdot.algebra import Scalar
 from qdot.description import Item, Report, Severity
+from qdot.description.leaves import leaves_of
 from qdot.errors import ModelError
 from qdot.model.model import require_model
 from qdot.spatial import Inertia
@@ -109,17 +109,6 @@ def number(x: Scalar) -> str:
     except TypeError:
         raise ModelError(f"a file holds numbers, and the model has {x!r} in it; give symbols a value first") from None
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def leaves_of(value: object) -> Iterator[object]:
-    """What records hold in the end, however deep: numbers, texts, arrays."""
-    if is_dataclass(value):
-        value = [getattr(value, field.name) for field in fields(value)]
-    if isinstance(value, (list, tuple)):
-        for part in value:
-            yield from leaves_of(part)
-    else:
-        yield value
 
 
 def require_writable(model: Any, writer: str) -> None:

@@ -22,6 +22,7 @@ from qdot.description import (
     TendonRecord,
 )
 from qdot.description.constraints import ConstraintRecord
+from qdot.description.leaves import leaves_of
 from qdot.spatial import Transform
 
 REFERENCES: dict[type, tuple[str, ...]] = {
@@ -75,7 +76,7 @@ def hung(other: Description, host: str, X: Transform, prefix: str) -> Descriptio
     tendons = tuple(_tendon(t, prefix, frame) for t in other.tendons)
     actuators = tuple(_actuator(a, prefix, body, frame) for a in other.actuators)
     sensors = tuple(_sensor(s, prefix, body) for s in other.sensors)
-    grounded = base in _names_used(loops, constraints, tendons, actuators)
+    grounded = base in leaves_of((loops, constraints, tendons, actuators))
     return replace(
         other,
         bodies=bodies,
@@ -136,18 +137,3 @@ def _sensor(record: SensorRecord, prefix: str, body: Any) -> SensorRecord:
 
 def _prefixed(prefix: str, name: str) -> str:
     return prefix + name
-
-
-def _names_used(*groups: tuple[Any, ...]) -> set[Any]:
-    """Every string in records, and in the records within them."""
-    found: set[Any] = set()
-    waiting: list[Any] = list(groups)
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            found.add(value)
-        elif isinstance(value, tuple):
-            waiting.extend(value)
-        elif hasattr(value, "__dataclass_fields__"):
-            waiting.extend(getattr(value, name) for name in value.__dataclass_fields__)
-    return found

@@ -17,7 +17,6 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +26,7 @@ from qdot.algebra import Scalar, Scalars, absolute, as_array, is_number, maximum
 from qdot.backends.cache import OFF
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import TooLarge
+from qdot.description.leaves import leaves_of
 from qdot.errors import QdotError, ValueShapeError
 from qdot.model.model import Model
 from qdot.model.vectors import CONFIGURATIONS, LAYOUTS, UNIT_TOLERANCE
@@ -191,16 +191,9 @@ def is_numeric(model: Model) -> bool:
     frames = [frame.placement for frame in model.frames.values()]
     extra = [(b.record.gravity_compensation, b.record.drag) for b in model.bodies]
     records = (model.description.fluid, model.tendons, model.actuators, model.constraints, tuple(extra))
-    return all(is_number(x) for x in scalars_in([model.gravity, constants, frames])) and _holds_numbers(records)
-
-
-def _holds_numbers(value: Any) -> bool:
-    """Whether records hold numbers and names only."""
-    if isinstance(value, tuple):
-        return all(_holds_numbers(x) for x in value)
-    if is_dataclass(value):
-        return all(_holds_numbers(getattr(value, a.name)) for a in fields(value))
-    return value is None or isinstance(value, str) or is_number(value)
+    return all(is_number(x) for x in scalars_in([model.gravity, constants, frames])) and all(
+        x is None or isinstance(x, str) or is_number(x) for x in leaves_of(records)
+    )
 
 
 def _numeric(values: Mapping[str, Any]) -> dict[str, NDArray[Any]] | None:
