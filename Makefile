@@ -38,6 +38,9 @@ bench: $(VENV)/.bench ## qdot beside Pinocchio in C++ (the first run builds it: 
 	@$(BIN)/python benchmarks/bodies.py
 	@$(BIN)/python benchmarks/loading.py
 	@$(BIN)/python benchmarks/christoffel.py
+	@$(BIN)/python benchmarks/simulation.py
+	@$(BIN)/python benchmarks/closed_loops.py
+	@$(BIN)/python benchmarks/chains.py
 
 lint: $(VENV)/.test ## the checks that run no code: ruff, mypy, import-linter
 	@echo '== ruff check' && $(BIN)/ruff check .

@@ -165,6 +165,7 @@ JOINTS = {
         broken(Revolute, transform=lambda j, q: Transform(Revolute.transform(j, q).rotation * 1.001, Vec3.zero()))("x"),
         {"transform", "subspace"},
     ),
+    "counted from elsewhere": (broken(Revolute, neutral=lambda j: [1.0])("x"), {"neutral"}),
     "bearings that work": (
         broken(Revolute, complement=lambda j, q: Basis.forces(*(Force.of(row) for row in np.eye(6)[:5].tolist())))("x"),
         {"complement"},
@@ -346,6 +347,16 @@ def test_the_size_of_a_mechanism_does_not_matter(factor: float) -> None:
     assert certificate.agreed, str(certificate)
 
 
+def crane(lengths: tuple[float, ...], masses: tuple[float, ...], kind: type = Revolute) -> qdot.Model:
+    """Links one after the other, each as wide as it is long."""
+    world = qdot.Mechanism("crane")
+    part, at = world.world, 0.0
+    for k, (length, mass) in enumerate(zip(lengths, masses, strict=True)):
+        inertia = Inertia.about_com(mass, (0.1 * length, 0, 0.5 * length), (mass * length**2 / 3,) * 3)
+        part, at = part.add(f"link{k}", kind("xy"[k % 2]), inertia, at=(0, 0, at)), length
+    return qdot.assemble(world)
+
+
 @pytest.mark.parametrize(
     ("lengths", "masses"),
     [((10, 1, 1e-2), (1, 1, 1)), ((30, 1, 1e-3), (100, 1, 1e-3)), ((100, 1, 1e-3), (1e4, 1, 1e-3))],
@@ -355,13 +366,31 @@ def test_mixed_sizes_raise_no_false_alarm(lengths: tuple[float, ...], masses: tu
 
     A length of 1e-3 at the end of 100 keeps 1e-16 · 1e5 of itself, so 1e-10 is asked for.
     """
-    world = qdot.Mechanism("crane")
-    part, at = world.world, 0.0
-    for k, (length, mass) in enumerate(zip(lengths, masses, strict=True)):
-        inertia = Inertia.about_com(mass, (0.1 * length, 0, 0.5 * length), (mass * length**2 / 3,) * 3)
-        part, at = part.add(f"link{k}", Revolute("xy"[k % 2]), inertia, at=(0, 0, at)), length
-    certificate = verify(qdot.assemble(world), tolerance=1e-10)
+    certificate = verify(crane(lengths, masses), tolerance=1e-10)
     assert certificate.agreed, str(certificate)
+
+
+@pytest.mark.parametrize("lengths", [(1e6, 1e-6), (1e6, 1, 1e-6), (1e-6, 1e6), (1e4, 1e-6)])
+def test_lengths_beyond_double_precision_are_told(lengths: tuple[float, ...]) -> None:
+    """A micrometre at the end of a thousand kilometres is known to 1e-16 · 1e12 of itself: no route is to blame."""
+    model = crane(lengths, (1,) * len(lengths))
+    certificate = verify(model, states=2)
+    assert certificate.agreed, str(certificate)
+    assert 1e-9 < certificate.tolerance <= 1e-3
+    (note,) = certificate.notes
+    assert "lengths in it differ by" in note
+    assert "the tolerance is" in note
+    strict = verify(model, states=2, tolerance=1e-12)  # who asks for more gets it, and is told why it fails
+    assert strict.tolerance == 1e-12
+    assert not strict.agreed
+    assert "smaller disagreements are rounding" in strict.notes[0]
+
+
+def test_a_broken_joint_is_caught_among_lengths_that_differ() -> None:
+    """The laws of a joint alone know nothing of lengths, and keep their tolerance; S is off by a millionth."""
+    slight = broken(Revolute, subspace=lambda j, q: Basis.motions(*(s * (1 + 1e-6) for s in Revolute.subspace(j, q))))
+    certificate = verify(crane((1e6, 1e-6), (1, 1), slight), states=2)
+    assert {c.part for c in certificate.failures} == {"joint"}
 
 
 def test_a_wrong_route_in_one_frame_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Every ```python block of README.md and docs/*.md runs; those of one file in order, in one namespace.
+"""Every ```python block of README.md and of the pages in docs runs; those of one file in order, in one namespace.
 
 A block below the line `<!-- not run -->` is skipped.
 """
@@ -40,11 +40,8 @@ def python_blocks(file: Path) -> list[tuple[int, str]]:
     return blocks
 
 
-BLOCKS = {
-    str(file.relative_to(ROOT)): python_blocks(file)
-    for file in [README, *sorted((ROOT / "docs").glob("*.md"))]
-    if file.exists()
-}
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = {str(file.relative_to(ROOT)): python_blocks(file) for file in PAGES if file.exists()}
 
 
 def test_readme_has_a_block():
@@ -81,8 +78,7 @@ def test_blocks_run(name, page):
 
 def test_files_that_the_docs_name_exist():
     """docs/coverage.md says which test shows what: a renamed test must not leave it behind."""
-    pages = [README, *sorted((ROOT / "docs").glob("*.md"))]
-    named = re.findall(r"\b(?:tests|docs|examples)/[\w/]+(?:\.\w+)?", "\n".join(p.read_text("utf-8") for p in pages))
+    named = re.findall(r"\b(?:tests|docs|examples)/[\w/]+(?:\.\w+)?", "\n".join(p.read_text("utf-8") for p in PAGES))
     assert len(named) > 50
     missing = sorted({name for name in named if not (ROOT / name).exists()})
     assert not missing

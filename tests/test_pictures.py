@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +26,8 @@ from qdot.model import library
 from qdot.plots import draw
 
 ROOT = Path(__file__).parent.parent
+SCRIPTS = {"formulations": "formulation_pictures.py", "geometric": "geometric_pictures.py"}
+PAGES = [page for folder in SCRIPTS for page in sorted((ROOT / "docs" / folder).glob("*.md")) if page.stem != "README"]
 
 MODELS = {
     "pendulum": library.pendulum,
@@ -82,8 +86,49 @@ def test_the_first_look_runs_and_leaves_pictures(tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
-def test_the_pictures_of_geometry_are_drawn(tmp_path):
-    script = ROOT / "examples" / "geometric_pictures.py"
-    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], check=True, cwd=tmp_path)
-    for name in ("hamilton_phase_space", "geodesics", "parallel_transport", "least_action"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+def coarse(picture: Path, size: int = 26) -> np.ndarray:
+    """The mean colours of squares of a picture: a letter that lies a pixel off hardly changes them."""
+    image = pyplot.imread(picture)[..., :3]
+    rows, columns = (n // size for n in image.shape[:2])
+    return image[: rows * size, : columns * size].reshape(rows, size, columns, size, 3).mean(axis=(1, 3))
+
+
+@pytest.mark.parametrize("folder", SCRIPTS)
+def test_every_page_has_a_picture_that_its_script_draws(folder, tmp_path):
+    """A page, its picture and the function that draws it bear one name; none of the three is without the others.
+
+    Two pixels off is less than 0.01 for each of them, any two of them differ by more than 0.03: 0.02 lies between.
+    """
+    script = ROOT / "examples" / SCRIPTS[folder]
+    environment = {**os.environ, "QDOT_COMPILE": "on"}  # as readers run it, and quicker
+    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], check=True, cwd=tmp_path, env=environment)
+    images = ROOT / "docs" / "images" / folder
+    drawn = {picture.stem for picture in tmp_path.glob("*.png")}
+    assert drawn == {page.stem for page in PAGES if page.parent.name == folder}
+    assert drawn == {picture.stem for picture in images.iterdir()}
+    for name in drawn:
+        new, stored = tmp_path / f"{name}.png", images / f"{name}.png"
+        assert stored.stat().st_size < 120_000
+        assert np.abs(coarse(new) - coarse(stored)).mean() < 0.02, f"{stored} shows something else: run {script.name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_every_page_has_an_equation_code_and_its_picture(page):
+    text = page.read_text("utf-8")
+    before_code, _, code = text.partition("```python\n")
+    assert re.search(r"^    \S.*=", before_code, re.MULTILINE)  # an equation, set off
+    assert "assert " in code  # which says that it holds
+    assert f"](../images/{page.parent.name}/{page.stem}.png)" in before_code
+    index = (page.parent / "README.md").read_text("utf-8")
+    assert f"]({page.name})" in index
+    assert f"../images/{page.parent.name}/{page.stem}.png" in index
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: f"{p.parent.name}/{p.stem}"
+)
+def test_links_of_pages_lead_somewhere(page):
+    text = page.read_text("utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)(?:#\S*)?\)", text) + re.findall(r'src="([^"]+)"', text)
+    gone = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert not gone

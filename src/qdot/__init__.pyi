@@ -1,6 +1,20 @@
 """What `qdot` offers and where each name lives; type checkers read it, and so does the package itself."""
 
-from . import algebra, algorithms, convert, description, errors, formulations, geometry, joints, model, plots, spatial
+from . import (
+    algebra,
+    algorithms,
+    animation,
+    convert,
+    description,
+    errors,
+    formulations,
+    geometry,
+    joints,
+    model,
+    plots,
+    simulation,
+    spatial,
+)
 from .action import action_gradient, discrete_action, stationary_path
 from .algorithms.jacobian import Orientation
 from .algorithms.kinematics import Coordinates, Kinematics, PointMotion
@@ -9,6 +23,7 @@ from .derivation.derivation import Derivation, derive
 from .description.builder import Mechanism
 from .formats.load import load
 from .formats.save import save
+from .formulations.maximal import Maximal, to_maximal
 from .geodesics import Geodesic, geodesic, geodesic_between, geodesic_distance, parallel_transport
 from .model.assemble import assemble
 from .model.model import Model
@@ -79,6 +94,9 @@ from .programs.functions import (
     velocity_forces,
     velocity_of_momentum,
 )
+from .simulation.projecting import Redundancy, projected, redundancy
+from .simulation.simulate import Simulation, simulate
+from .simulation.trajectory import Trajectory
 from .symbolic import symbols
 
 __version__: str
@@ -90,11 +108,15 @@ __all__ = [
     "Derivation",
     "Geodesic",
     "Kinematics",
+    "Maximal",
     "Mechanism",
     "Model",
     "Orientation",
     "PointMotion",
+    "Redundancy",
+    "Simulation",
     "State",
+    "Trajectory",
     "action_gradient",
     "activation_rates",
     "actuation",
@@ -104,6 +126,7 @@ __all__ = [
     "algebra",
     "algorithms",
     "analytic_jacobian",
+    "animation",
     "assemble",
     "bias_acceleration",
     "bias_forces",
@@ -169,16 +192,21 @@ __all__ = [
     "plots",
     "point_jacobian",
     "potential_energy",
+    "projected",
+    "redundancy",
     "regressor",
     "retract",
     "riemann_tensor",
     "save",
     "sectional_curvature",
+    "simulate",
+    "simulation",
     "spatial",
     "stationary_path",
     "symbols",
     "tendon_jacobian",
     "tendon_lengths",
+    "to_maximal",
     "total_mass",
     "velocity_forces",
     "velocity_of_momentum",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "CompileError",
@@ -20,6 +21,7 @@ __all__ = [
     "PictureError",
     "QdotError",
     "ScalarError",
+    "SimulationError",
     "SingularError",
     "UnknownNameError",
     "ValueShapeError",
@@ -72,6 +74,25 @@ class PictureError(QdotError, RuntimeError):
 
 class SingularError(QdotError, ArithmeticError):
     """Forward dynamics of a mechanism in which something moves without inertia."""
+
+
+class SimulationError(QdotError, ArithmeticError):
+    """A run that came to no number, or went out of hand; the message says where, why and what helps.
+
+    `run` is the `Trajectory` up to the last good state, `time` [s] when that was, `row` which run of a batch failed
+    (None for a single one), and `cause` the likely cause in a few words.
+    """
+
+    def __init__(self, message: str, *, time: float, run: Any, row: int | None, cause: str) -> None:
+        super().__init__(message)
+        self.time, self.run, self.row, self.cause = time, run, row, cause
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _failed, (self.args[0], self.time, self.run, self.row, self.cause)
+
+
+def _failed(message: str, time: float, run: Any, row: int | None, cause: str) -> SimulationError:
+    return SimulationError(message, time=time, run=run, row=row, cause=cause)
 
 
 class UnknownNameError(QdotError, KeyError):

@@ -38,7 +38,7 @@ def draw(
     X = world_poses(model, scalars)
     triangles, colors = _triangles(model, X)
     points = _landmarks(model, X, triangles)
-    flat = _flat_axis(points)
+    flat = flat_axis(points)
     angles = view or {None: (22, -58), 0: (0, 0), 1: (0, -90), 2: (90, -90)}[flat]
 
     figure = pyplot.figure(figsize=(7.2, 6.4), layout="constrained")
@@ -79,14 +79,15 @@ def _triangles(model: Model, X: list[Transform]) -> tuple[NDArray[np.float64], N
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)
         normals = normals / np.where(lengths > 0, lengths, 1.0)
         shade = 0.62 + 0.38 * (normals @ LIGHT)
-        rgba = np.array(_color(record, i))
+        rgba = np.array(color_of(record, i))
         color = np.column_stack([np.clip(np.outer(shade, rgba[:3]), 0, 1), np.full(len(shade), rgba[3])])
         corners.append(triangles)
         colors.append(color)
     return np.concatenate(corners), np.concatenate(colors)
 
 
-def _color(record: ShapeRecord, body: int) -> tuple[float, ...]:
+def color_of(record: ShapeRecord, body: int) -> tuple[float, ...]:
+    """Red, green, blue, opacity of a shape of a body."""
     said = record.material != Material()
     return record.material.color if said else (*LINK_COLORS[body % len(LINK_COLORS)], 1.0)
 
@@ -97,7 +98,7 @@ def _landmarks(model: Model, X: list[Transform], triangles: NDArray[np.float64])
     return np.concatenate([np.array(origins, dtype=float), triangles.reshape(-1, 3)])
 
 
-def _flat_axis(points: NDArray[np.float64]) -> int | None:
+def flat_axis(points: NDArray[np.float64]) -> int | None:
     """The axis across which a mechanism has no extent worth a look, if there is one."""
     extents = np.ptp(points, axis=0)
     axis = int(np.argmin(extents))

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "sin": (lambda a: algebra.sin(a), sp.sin(x), 0.7),
     "cos": (lambda a: algebra.cos(a), sp.cos(x), 0.7),
     "tan": (lambda a: algebra.tan(a), sp.tan(x), 0.7),
+    "tanh": (lambda a: algebra.tanh(a), sp.tanh(x), 0.7),
     "asin": (lambda a: algebra.asin(a), sp.asin(x), 0.7),
     "acos": (lambda a: algebra.acos(a), sp.acos(x), -0.3),
     "exp": (lambda a: algebra.exp(a), sp.exp(x), -0.4),

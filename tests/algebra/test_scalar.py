@@ -11,8 +11,12 @@ import sympy as sp
 
 from qdot import algebra
 from qdot.algebra import Dual, Functions, functions_of, is_number, maximum, minimum, plain, register, sin, where
+from qdot.compiler.interpret import interpret
+from qdot.compiler.trace import trace
 from qdot.errors import QdotError, ScalarError
+from qdot.programs import expressions  # noqa: F401  (makes traced expressions scalars)
 from tests.algebra.high_precision import mp
+from tests.backends.loading import by_llvm, run
 
 x = sp.Symbol("x", real=True)
 LANES = np.array([0.25, 0.75])
@@ -115,6 +119,7 @@ ONE_ARGUMENT = {
     "sin": (mp.sin, 0.7),
     "cos": (mp.cos, 0.7),
     "tan": (mp.tan, 0.7),
+    "tanh": (mp.tanh, 0.7),
     "asin": (mp.asin, 0.7),
     "acos": (mp.acos, 0.7),
     "exp": (mp.exp, 0.7),
@@ -140,6 +145,21 @@ def test_functions_of_one_argument(name):
     assert single == pytest.approx(float(truth(mp.mpf(float(np.float32(at))))), rel=2e-7)
     assert float(f(x).subs(x, sp.Float(at, 40)).evalf(30)) == pytest.approx(value, rel=4e-16)
     assert f(Dual(at, 1.0, 1)).value == pytest.approx(value, rel=4e-16)
+
+
+def test_tanh_is_exact_near_zero_and_far_away():
+    """Relative to the value, 1e-15 is some ten roundings; compiled, it is made of other functions."""
+    near = np.concatenate([np.logspace(-300, -2, 50), np.linspace(0.01, 2, 500), [np.nextafter(0.4, 0), 0.4]])
+    xs = np.concatenate([near, -near, [5.0, -30.0, 400.0, -1e4, 1e200]])
+    truth = np.array([float(mp.tanh(mp.mpf(float(a)))) for a in xs])
+    made = trace("tanh", lambda x: {"y": [algebra.tanh(x)]}, {"x": ()})
+    by_numpy = interpret(made, {"x": xs})["y"][:, 0]
+    compiled = run(by_llvm(made), {"x": xs})["y"][:, 0]
+    for got in ([algebra.tanh(float(a)) for a in xs], algebra.tanh(xs), by_numpy, compiled):
+        np.testing.assert_allclose(got, truth, rtol=1e-15, atol=0)
+    assert algebra.tanh(x) == sp.tanh(x)
+    assert algebra.tanh(0.0) == 0
+    assert run(by_llvm(made), {"x": np.zeros(1)})["y"][0, 0] == 0
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0), (0.0, -1.0), (1.0, 0.0)])

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from qdot.backends import llvm, runtime
-from qdot.backends.runtime import Loaded, aligned
+from qdot.backends.memory import aligned, allocate
+from qdot.backends.runtime import Loaded
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Port, Program
 from qdot.compiler.trace import trace
@@ -386,7 +387,7 @@ def test_any_layout_of_wide_ports(
                 array = aligned((rows + 1, row), dtype).reshape(-1)[1 : 1 + rows * row].reshape(rows, row)
                 array = array[:, : port.size].reshape(rows, *port.shape)
             else:
-                array = runtime.allocate(port, rows, dtype, how)
+                array = allocate(port, rows, dtype, how)
             (given if port in program.inputs else out)[port.name] = array
         for name, x in values.items():
             given[name][...] = x
@@ -399,12 +400,12 @@ def test_allocated_memory_suits_vectors() -> None:
     vector, matrix, small, long = Port("v", (7,)), Port("m", (5, 5)), Port("s", (2, 2)), Port("l", (129,))
     f = np.dtype(float)
     for port, step in ((vector, 0), (matrix, 2), (long, 1)):
-        array = runtime.allocate(port, 100, f)
+        array = allocate(port, 100, f)
         assert array.shape == (100, *port.shape)
         assert array.strides[step] == 8
         assert array.ctypes.data % 64 == 0
         assert array.strides[1 if step == 0 else 0] % 64 == 0
-    assert runtime.allocate(small, 3, f).flags.c_contiguous
-    assert runtime.allocate(matrix, 100, f, "batch").strides[0] == 8
-    assert runtime.allocate(vector, 100, f, "rows").strides[1] == 8
-    assert runtime.allocate(vector, 0, f).shape == (0, 7)
+    assert allocate(small, 3, f).flags.c_contiguous
+    assert allocate(matrix, 100, f, "batch").strides[0] == 8
+    assert allocate(vector, 100, f, "rows").strides[1] == 8
+    assert allocate(vector, 0, f).shape == (0, 7)

@@ -31,7 +31,7 @@ def test_a_sound_model(capsys, arm):
     assert "agree to" in result.words
     assert "over 2 random states" in result.words
     assert "✗" not in result.out
-    assert "✓ laws of each joint 9 " in result.words
+    assert "✓ laws of each joint 10 " in result.words
     assert "[bold]hand[/bold]" in result.words  # a name, no markup
 
 

@@ -27,6 +27,7 @@ from qdot.model.library import (
     acrobot,
     cart_pole,
     floating_two_link,
+    n_pendulum,
     puma560,
     random_state,
     random_tree,
@@ -82,6 +83,51 @@ def test_source_for_numpy_runs_and_is_the_engine(model, form: str) -> None:
     for name, expected in engine(model, q, v, a).items():
         np.testing.assert_allclose(called(module, name, q, v, a, tau), expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(module["forward_dynamics"](q, v, tau), a, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", ["closed", "recursive"])
+@pytest.mark.parametrize("model", [rp_arm(), floating_two_link(), n_pendulum(5)], ids=lambda m: m.name)
+def test_what_needs_the_inverse_is_in_the_source_for_any_size(model, form: str) -> None:
+    """M⁻¹, b, Γ, H and Hamilton's equations, against the engine's public functions: five freedoms, and quaternions."""
+    module: dict[str, object] = {}
+    exec(derive(model).numpy(form), module)
+    q, v, _ = random_state(model, 4)
+    p, tau = qdot.generalized_momentum(model, q, v), np.linspace(-1, 1, model.nv)
+    for name, vectors in {
+        "inverse_mass_matrix": (q,),
+        "christoffel_symbols": (q,),
+        "connection_coefficients": (q,),
+        "hamiltonian": (q, p),
+        "hamilton_equations": (q, p, tau),
+    }.items():
+        expected = getattr(qdot, name)(model, *vectors)
+        np.testing.assert_allclose(module[name](*vectors), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["closed", "recursive"])
+def test_source_for_numpy_takes_batches(form: str) -> None:
+    """Leading axes of any number; constants may have a value for each row too."""
+    model = rp_arm()
+    module: dict[str, object] = {}
+    exec(derive(model, symbols=("gravity",)).numpy(form), module)
+    rng = np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 4, 5, 2))
+    for name, expected in engine(model, q.reshape(-1, 2), v.reshape(-1, 2), a.reshape(-1, 2)).items():
+        found = called(module, name, q, v, a, None)
+        assert found.shape == (4, 5, *np.shape(expected)[1:])
+        np.testing.assert_allclose(found.reshape(np.shape(expected)), expected, rtol=1e-12, atol=1e-12)
+    one = module["mass_matrix"](q[0, 0])
+    assert one.shape == (2, 2)
+    heavy, light = module["gravity_forces"](q[0, 0], g=np.array([9.81, 1.0]))
+    np.testing.assert_allclose(heavy, 9.81 * light, rtol=1e-14)
+    assert isinstance(module["kinetic_energy"](q[0, 0], v[0, 0]), float)
+
+
+def test_code_is_easy_on_the_eyes(derivation) -> None:
+    """No line is longer than 120 characters, and no step only gives another name to one thing."""
+    for code in (derivation.numpy(), derivation.c()):
+        assert max(map(len, code.splitlines())) <= 120
+        assert not re.search(r"\bx_\d+ = -?[a-z]\w*(\[\d+\])?;?\n", code.replace("constants[", "constants "))
 
 
 def test_constants_of_the_source_can_be_changed() -> None:
@@ -178,6 +224,36 @@ def test_latex_is_balanced(derivation) -> None:
     assert text.isascii()  # any LaTeX reads it
 
 
+KNOWN = {
+    "documentclass", "usepackage", "allowdisplaybreaks", "setlength", "renewcommand", "parindent", "parskip", "LTleft",
+    "arraystretch", "begin", "end", "section", "subsection", "textwidth", "hline", "emph", "quad", "left", "right",
+    "frac", "tfrac", "sqrt", "cos", "sin", "dot", "ddot", "tau", "psi", "varphi", "Gamma", "sum", "partial", "lambda",
+    "cdot", "max", "min", "operatorname", "text", "textbackslash", "omega", "sign", "geq", "leq", "wedge", "phi",
+}  # fmt: skip
+"""Commands of LaTeX and amsmath; documents of all of the library have been compiled with these."""
+
+
+def test_latex_uses_what_latex_has(derivation) -> None:
+    """Commands and environments that exist; one & in each row of an equation, as many as columns in a table."""
+    text = derivation.latex()
+    assert set(re.findall(r"\\([A-Za-z]+)", text.replace(r"\\", " "))) <= KNOWN  # a row ends with two
+    assert set(re.findall(r"\\begin{(.*?)}", text)) <= {"document", "align*", "longtable", "matrix", "array", "cases"}
+    for block in re.findall(r"\\begin{align\*}(.*?)\\end{align\*}", text, re.DOTALL):
+        assert block.strip()  # amsmath refuses empty ones
+        assert "\n\n" not in block  # and those with paragraphs
+        outer = re.sub(r"\\begin{(matrix|cases|array)}.*?\\end{\1}", "", block, flags=re.DOTALL)
+        assert {row.count("&") for row in outer.split(r"\\")} == {1}
+    (table,) = re.findall(r"\\begin{longtable}{l p.*? l*}\n(.*?)\\end{longtable}", text, re.DOTALL)
+    assert {row.count("&") - row.count(r"\&") for row in table.split(r"\\") if "&" in row} == {3}
+
+
+def test_letters_with_indices_in_words_are_formulas() -> None:
+    text = DERIVED["two links"]().latex()
+    assert r"$b_{ijk}$ = $\tfrac12$ ($\partial$$M_{ij}$/" in text
+    assert r"it changes with $q_{2}$" in text
+    assert r"\_" not in text.partition("Equations of motion")[2].replace(r"upper\_arm", "")
+
+
 def test_latex_writes_rates_with_dots() -> None:
     text = DERIVED["slide"]().latex()
     assert r"\dot{q}_{1} \dot{q}_{2}" in text
@@ -195,6 +271,8 @@ def test_markdown(derivation) -> None:
     assert text.startswith("# Equations of motion of ")
     for line in (line for line in text.splitlines() if line.startswith("|")):
         assert line.endswith("|")
+    assert not re.search(r":\n+\$\$", text)  # words of an equation stand below it
+    assert "::" not in text
 
 
 class Page(HTMLParser):
@@ -241,7 +319,7 @@ def test_html_stands_alone(derivation, tmp_path) -> None:
     assert image.startswith(b"\x89PNG")
     assert len(image) > 4000
     assert "the largest error is" in page.words
-    formulas = re.findall(r"<math>.*?</math>", text)
+    formulas = re.findall(r"<math .*?</math>", text)
     assert formulas or derivation.model.nv == 0
     for formula in formulas:
         ElementTree.fromstring(formula)  # well formed, and without names of entities that HTML alone knows
@@ -268,7 +346,7 @@ def test_names_with_signs_of_markup_stay_names(tmp_path) -> None:
     text = derivation.html()
     assert Page(text).open == []
     assert "<b>" not in text
-    for formula in re.findall(r"<math>.*?</math>", text):
+    for formula in re.findall(r"<math .*?</math>", text):
         ElementTree.fromstring(formula)
     balanced(derivation.latex())
 
@@ -327,8 +405,8 @@ def test_a_loop_that_cannot_be_written_leaves_the_page() -> None:
 def test_signs_of_long_sums() -> None:
     """Each line that goes on has one sign."""
     text = derive(acrobot(), symbols=("mass", "length", "com", "inertia")).html()
-    assert text.count("<div><math>") > 5
-    assert not re.search(r"<mo>\+</mo>(<mrow>)*<m[on]>-", text)
+    assert text.count("<div><math") > 5
+    assert not re.search(r"<mo>\+</mo>(<mrow>)*<m[on]>(-|&#8722;)", text)
 
 
 def test_a_page_that_cannot_be_written(tmp_path) -> None:

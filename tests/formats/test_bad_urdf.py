@@ -325,4 +325,4 @@ def test_an_endless_attribute_is_refused() -> None:
 
 def test_endless_nesting_is_refused() -> None:
     with pytest.raises(ModelError, match=r"^text:1: <link> lies within more than"):
-        qdot.load('<robot name="rig">' + "<link>" * 100_000)
+        qdot.load('<robot name="rig">' + "<link>" * 100_000 + "</link>" * 100_000 + "</robot>")

@@ -37,6 +37,7 @@ from qdot.formats import mjcf_read_fields as fields
 from qdot.formats.mjcf_reader import read_mjcf
 from qdot.formats.resolve import Resolver
 from qdot.formats.source import Source
+from qdot.formats.xml import parse
 from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Sphere
 from qdot.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from tests.formats.mujoco_terms import Peer, force_terms, frame_terms, rigid_body_terms
@@ -623,10 +624,10 @@ def test_meshes_in_packages_are_found_by_the_resolver(tmp_path):
         text = text.replace("<worldbody>", '<compiler meshdir="elsewhere"/><worldbody>')
         source = Source(text.encode(), "text", None)
         resolver = Resolver(packages={"robot": tmp_path})
-        (ground,) = read_mjcf(source, resolver=resolver).description.world_shapes
+        (ground,) = read_mjcf(parse(source), resolver=resolver).description.world_shapes
         assert ground.shape.shape.name == "tet"
         with pytest.raises(ModelError, match=f"text:2: <mesh>: there is no file at '{address}'.*packages="):
-            read_mjcf(source)
+            read_mjcf(parse(source))
 
 
 def test_with_strippath_mujoco_finds_files_by_name_alone(tmp_path):
@@ -646,7 +647,7 @@ def test_texts_include_and_mesh_from_the_current_directory(tmp_path, monkeypatch
 
 def test_lines_of_bodies():
     text = f'<mujoco><worldbody>\n<body>{BALL}</body>\n\n<body name="b">{BALL}</body></worldbody></mujoco>'
-    line_of = read_mjcf(Source(text.encode(), "text", None)).line_of
+    line_of = read_mjcf(parse(Source(text.encode(), "text", None))).line_of
     assert [line_of(name) for name in ("body1", "b", "nobody")] == [2, 4, None]
 
 

@@ -6,24 +6,68 @@ import pytest
 
 from qdot.errors import ModelError
 from qdot.formats.source import Source
-from qdot.formats.xml import DEEPEST, DEEPEST_MJCF, LONGEST, Element, parse
+from qdot.formats.xml import (
+    DEEPEST,
+    DEEPEST_MJCF,
+    LONGEST,
+    Document,
+    ElementError,
+    each,
+    number,
+    numbers,
+    parse,
+    required,
+)
 
 
-def parsed(text: str | bytes) -> Element:
+def parsed(text: str | bytes) -> Document:
     return parse(Source(text if isinstance(text, bytes) else text.encode(), "thing.xml", None))
 
 
-def test_tags_attributes_children_lines_and_text() -> None:
-    root = parsed(
+def lines_of(text: str | bytes) -> list[int]:
+    document = parsed(text)
+    return document.lines([*document.root.iter()])
+
+
+def test_tags_attributes_children_lines_and_content() -> None:
+    document = parsed(
         "<?xml version='1.0'?>\n<!-- <no/> -->\n<a one='1'>\n  <b two=\"x > 'y' &lt; z\">\n some &amp; more </b>\n"
         "<c/><!-- \n --><c\n three='3'/>\n</a>\n"
     )
-    assert (root.tag, root.attributes, root.line, root.text) == ("a", {"one": "1"}, 3, "")
-    b, first, second = root.children
-    assert (b.tag, b.attributes, b.line, b.text) == ("b", {"two": "x > 'y' < z"}, 4, "some & more")
-    assert (first.line, second.line, first.text, second.text) == (6, 7, "", "")
-    assert root.child("c") is first
-    assert root.child("d") is None
+    root = document.root
+    assert (root.tag, root.attrib, document.line(root), document.content(root)) == ("a", {"one": "1"}, 3, "")
+    b, first, second = root
+    assert (b.tag, b.attrib, document.line(b)) == ("b", {"two": "x > 'y' < z"}, 4)
+    assert document.content(b) == "some & more"
+    assert document.lines([second, first]) == [7, 6]
+    assert document.content(first) == document.content(second) == ""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "<!-- <no/>\n<no> -->",
+        "<!--> <no/> -->",
+        "<!-- ]]> <no/> ?> -->",
+        "<![CDATA[ <no/>\n --> ?> <!-- ]]>",
+        "<?robot <no/>\n --> ]]> <!-- ?>",
+        "<?r?>",
+        "<![CDATA[]]>",
+    ],
+)
+def test_what_only_looks_like_an_element_is_not_counted(other: str) -> None:
+    down = other.count("\n")
+    assert lines_of(f"<a>\n<b/>{other}<c/>\n{other}\n<d/></a>") == [1, 2, 2 + down, 4 + 2 * down]
+
+
+def test_a_doctype_is_not_counted() -> None:
+    assert lines_of("<?xml version='1.0'?>\n<!DOCTYPE a>\n<a>\n<b/></a>") == [3, 4]
+
+
+def test_an_error_is_placed_in_the_document_that_holds_the_element() -> None:
+    one, other = parsed("<a/>"), parse(Source(b"<a>\n<b/></a>", "other.xml", None))
+    error = ElementError(other.root[0], "it is wrong")
+    assert str(error.placed(one, other)) == "other.xml:2: it is wrong"
 
 
 @pytest.mark.parametrize(
@@ -38,36 +82,36 @@ def test_tags_attributes_children_lines_and_text() -> None:
     ],
 )
 def test_encodings(text: bytes) -> None:
-    assert parsed(text).attributes == {"b": "Ä"}
+    assert parsed(text).root.attrib == {"b": "Ä"}
 
 
 def test_a_text_of_known_encoding_is_not_decoded_again() -> None:
     text = "<?xml version='1.0' encoding='iso-8859-1'?><a b='Ä'/>"
-    assert parse(Source(text.encode(), "thing.xml", None, "utf-8")).attributes == {"b": "Ä"}
+    assert parse(Source(text.encode(), "thing.xml", None, "utf-8")).root.attrib == {"b": "Ä"}
 
 
 def test_lines_are_right_after_letters_of_several_bytes() -> None:
-    root = parsed("<?xml version='1.0' encoding='iso-8859-1'?>\n<!-- ÄÖÜ -->\n\n<a>\n<b/></a>".encode("latin-1"))
-    assert (root.line, root.children[0].line) == (4, 5)
+    text = "<?xml version='1.0' encoding='iso-8859-1'?>\n<!-- ÄÖÜ -->\n\n<a>\n<b/></a>"
+    assert lines_of(text.encode("latin-1")) == [4, 5]
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_numbers() -> None:
-    element = parsed("<a three=' 1 -2.5e-3\t+.5\n' one='7' none=''/>")
-    assert element.numbers("three", 3) == (1.0, -0.0025, 0.5)
-    assert element.number("one") == 7.0
-    assert element.number("other", 4.0) == 4.0
-    assert element.required("one") == "7"
-    assert parsed("<a x='1' y=' -2e1' z='3'/>").each(("z", "y", "x")) == [3.0, -20.0, 1.0]
-    assert parsed("<a x='1e308' y='1e308'/>").each(("x", "y")) == [1e308, 1e308]  # though their sum is not finite
-    with pytest.raises(ModelError, match=r"thing\.xml:1: <a>: the attribute 'other' is missing; give it one number"):
-        element.number("other")
-    with pytest.raises(ModelError, match=r"thing\.xml:1: <a>: the attribute 'other' is missing; give it 3 numbers"):
-        element.numbers("other", 3)
-    with pytest.raises(ModelError, match=r"thing\.xml:1: <a>: the attribute 'none' is empty; give it a name"):
-        element.required("none", "a name")
+    element = parsed("<a three=' 1 -2.5e-3\t+.5\n' one='7' none=''/>").root
+    assert numbers(element, "three", 3) == (1.0, -0.0025, 0.5)
+    assert number(element, "one") == 7.0
+    assert number(element, "other", 4.0) == 4.0
+    assert required(element, "one") == "7"
+    assert each(parsed("<a x='1' y=' -2e1' z='3'/>").root, ("z", "y", "x")) == [3.0, -20.0, 1.0]
+    assert each(parsed("<a x='1e308' y='1e308'/>").root, ("x", "y")) == [1e308, 1e308]  # though their sum is infinite
+    with pytest.raises(ElementError, match=r"^<a>: the attribute 'other' is missing; give it one number"):
+        number(element, "other")
+    with pytest.raises(ElementError, match=r"^<a>: the attribute 'other' is missing; give it 3 numbers"):
+        numbers(element, "other", 3)
+    with pytest.raises(ElementError, match=r"^<a>: the attribute 'none' is empty; give it a name"):
+        required(element, "none", "a name")
 
 
 @pytest.mark.parametrize(
@@ -77,16 +121,19 @@ def test_numbers() -> None:
         *("٣", "１", "1\u00a0"),  # Python reads these
     ],
 )
-def test_what_is_no_number_is_refused_with_its_place(text: str) -> None:
-    element = parsed(f"<a>\n<b c='{text}'/></a>").children[0]
-    for read in (lambda: element.number("c"), lambda: element.numbers("c", 1), lambda: element.each(("c",))):
-        with pytest.raises(ModelError, match=r"^thing\.xml:2: <b>: the attribute 'c' needs one number, finite"):
+def test_what_is_no_number_is_refused(text: str) -> None:
+    document = parsed(f"<a>\n<b c='{text}'/></a>")
+    element = document.root[0]
+    for read in (lambda: number(element, "c"), lambda: numbers(element, "c", 1), lambda: each(element, ("c",))):
+        with pytest.raises(ElementError, match=r"^<b>: the attribute 'c' needs one number, finite") as caught:
             read()
+        assert caught.value.element is element
+        assert str(caught.value.placed(document)).startswith("thing.xml:2: <b>")
 
 
 def test_a_wrong_count_of_numbers_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"thing\.xml:1: <a>: the attribute 'b' needs 3 numbers.*it is '1 2'"):
-        parsed("<a b='1 2'/>").numbers("b", 3)
+    with pytest.raises(ElementError, match=r"^<a>: the attribute 'b' needs 3 numbers.*it is '1 2'"):
+        numbers(parsed("<a b='1 2'/>").root, "b", 3)
 
 
 # ── what is not read ─────────────────────────────────────────────────────────────────────────────
@@ -137,7 +184,7 @@ def test_a_bomb_of_entities_does_not_go_off() -> None:
 
 
 def test_a_doctype_that_only_names_the_root_is_read() -> None:
-    assert parsed("<!DOCTYPE a><a/>").tag == "a"
+    assert parsed("<!DOCTYPE a><a/>").root.tag == "a"
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 100_000])
@@ -149,9 +196,9 @@ def test_elements_nested_too_deep_are_refused(depth: int) -> None:
 @pytest.mark.parametrize(("root", "deepest"), [("a", DEEPEST), ("mujoco", DEEPEST_MJCF)])
 def test_elements_nested_as_deep_as_allowed_are_read(root: str, deepest: int) -> None:
     inner = deepest - 1
-    element, depth = parsed(f"<{root}>" + "<a>" * inner + "</a>" * inner + f"</{root}>"), 1
-    while element.children:
-        element, depth = element.children[0], depth + 1
+    element, depth = parsed(f"<{root}>" + "<a>" * inner + "</a>" * inner + f"</{root}>").root, 1
+    while len(element):
+        element, depth = element[0], depth + 1
     assert depth == deepest
     with pytest.raises(ModelError, match=rf"lies within more than {deepest} other elements"):
         parsed(f"<{root}>" + "<a>" * deepest + "</a>" * deepest + f"</{root}>")
@@ -164,5 +211,5 @@ def test_an_attribute_without_end_is_refused(size: int) -> None:
 
 
 def test_a_long_text_with_short_attributes_is_read() -> None:
-    root = parsed("<a>" + "<b c='1'/>" * (LONGEST // 8) + "</a>")
-    assert len(root.children) == LONGEST // 8
+    root = parsed("<a>" + "<b c='1'/>" * (LONGEST // 8) + "</a>").root
+    assert len(root) == LONGEST // 8

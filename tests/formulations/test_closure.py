@@ -14,17 +14,12 @@ import sympy
 import qdot
 from qdot import formulations
 from qdot.algebra import Vec3, cos, sin
-from qdot.algorithms.closure import (
-    constrained_forward_dynamics,
-    constraint_jacobian,
-    constraint_rows,
-    loop_coordinates,
-    loop_residuals,
-)
+from qdot.algorithms.closure import constrained_forward_dynamics, constraint_jacobian, constraint_rows
+from qdot.algorithms.constraints.loops import loop_residuals, nearest_coordinates
 from qdot.algorithms.kinematics import kinematics
 from qdot.description import ConnectRecord, CouplingRecord, WeldRecord
 from qdot.errors import ModelError, QdotError
-from qdot.joints import Cylindrical, Free, Planar, Revolute, Spherical
+from qdot.joints import Cylindrical, Free, Helical, Planar, Revolute, Spherical
 from qdot.model.library import KINDS, double_pendulum, random_state, random_tree
 from qdot.model.library.random_trees import random_inertia, random_pose
 from qdot.programs.functions import function
@@ -110,7 +105,7 @@ def test_a_loop_joint_is_the_joint_of_a_tree(kind: str, seed: int) -> None:
     q_loop = np.array([*q[:7], *X.quaternion().normalized(), *X.position], float)
     v_loop = np.array([*v[:6], *motion.velocities[2]], float)
     joint, first = tree.bodies[1].joint, motion.poses[1] @ tree.bodies[1].placement
-    found = loop_coordinates(joint, first.inv() @ X)
+    found = nearest_coordinates(joint, first.inv() @ X)
     if any(x != y for x, y in zip(found, joint.neutral(), strict=True)):  # it had to be found
         close(np.array(qdot_pose(joint, found)), np.array(qdot_pose(joint, q[7:])), 1e-12)
     assert max((abs(x) for x in loop_residuals(loop, list(q_loop))["held"]), default=0) < 1e-12
@@ -303,3 +298,17 @@ def test_contradictions_are_refused() -> None:
 def test_functions_that_are_refused(options, words: str) -> None:
     with pytest.raises(QdotError, match=words):
         qdot.constrained_forward_dynamics(double_pendulum(), [0.1, 0.2], [0, 0], [0, 0], **options)
+
+
+@pytest.mark.parametrize("q", [3.5, -20.0, 0.0, 40.0])
+def test_a_nut_is_closed_after_any_number_of_turns(q: float) -> None:
+    """A free nut held by a screw: its residual is zero wherever the screw says it is, and its pitch counts turns."""
+    screw = Helical("z", 0.05)
+    world = qdot.Mechanism("nut")
+    world.add("nut", Free(), random_inertia(np.random.default_rng(0)))
+    world.close("thread", screw, "world", "nut")
+    model = qdot.assemble(world)
+    X = screw.transform([q])
+    at = np.array([*X.quaternion(), *X.position], dtype=float)
+    close(np.array(qdot.loop_residuals(model, at)["thread"], dtype=float), np.zeros(5), 1e-12)
+    close(np.array(nearest_coordinates(screw, X)), np.array([q]), 1e-9)

@@ -24,6 +24,7 @@ from qdot.algorithms.kinematics import Coordinates
 from qdot.model.library import random_state, random_tree
 from qdot.spatial import Force
 from tests.laws.trees import MOVING, Case, case, close
+from tests.model.samples import mixed
 
 TOLERANCE = 1e-10
 SEEDS = range(80)
@@ -220,3 +221,16 @@ def test_branches_do_not_meet(seed: int) -> None:
         assert not block[split:, :split].any()
     close(np.array(inverse, dtype=float) @ np.array(crba.mass_matrix(model, q)), np.eye(model.nv), TOLERANCE)
     close(dq, by_q(model, q, lambda x: rnea.inverse_dynamics(model, x, v, a)), TOLERANCE)
+
+
+def test_forces_across_joints_count() -> None:
+    """Tendons, bushings and what else acts between joints: on a model that has all of it."""
+    model = mixed()
+    q, v, a = (x.tolist() for x in random_state(model, 3))
+    tau = np.random.default_rng(0).normal(size=model.nv).tolist()
+    dq, dv = (np.array(x, dtype=float) for x in inverse_dynamics_derivatives(model, q, v, a))
+    close(dq, by_q(model, q, lambda at: rnea.inverse_dynamics(model, at, v, a)), TOLERANCE)
+    close(dv, by_vector(model, v, lambda at: rnea.inverse_dynamics(model, q, at, a)), TOLERANCE)
+    a_q, a_v, _ = (np.array(x, dtype=float) for x in forward_dynamics_derivatives(model, q, v, tau))
+    close(a_q, by_q(model, q, lambda at: aba.forward_dynamics(model, at, v, tau)), TOLERANCE)
+    close(a_v, by_vector(model, v, lambda at: aba.forward_dynamics(model, q, at, tau)), TOLERANCE)

@@ -14,8 +14,10 @@ from qdot.description import (
     Activation,
     ActuatorRecord,
     Affine,
+    BushingRecord,
     ConnectRecord,
     CouplingRecord,
+    DistanceRecord,
     LoopRecord,
     OnFrame,
     OnJoint,
@@ -54,7 +56,8 @@ def single(joint: Joint | None = None, *solids: Any, **options: Any) -> qdot.Mod
 def mixed() -> qdot.Model:
     """A tree over plain and quaternion joints, with armature, damping and springs; frames site0 … site4.
 
-    A tendon runs over two of its joints and one through frames; actuators drive joints, a tendon and a frame.
+    A tendon runs over two of its joints and one through frames, a bushing and a rod hold frames to each other;
+    actuators drive joints, a tendon and a frame.
     """
     tree = random_tree(3, 5, ["revolute", "spherical", "prismatic", "free", "universal"], branching=0.5).description
     one, other, *_ = (b.joint_name for b in tree.bodies if b.joint.nv == 1)
@@ -71,10 +74,14 @@ def mixed() -> qdot.Model:
                 ActuatorRecord("muscle", OnTendon("rope"), dynamics=Activation("filter", 0.1), force_range=(-4.0, 4.0)),
                 ActuatorRecord("thruster", OnFrame("site2", (0, 0, 1.0, 0, 0.1, 0))),
             ),
+            bushings=(
+                BushingRecord("mount", "site3", "site0", (0.5, 0.7, 0.9), (3.0, 2.0, 1.0), (0.1,) * 3, (0.2,) * 3),
+            ),
             loops=(LoopRecord("loop", Spherical(), "site1", "site3"),),
             constraints=(
                 CouplingRecord("gear", one, other, (0.1, 2.0)),
                 ConnectRecord("pin", "site1", Vec3(0.1, 0, 0), "world", Vec3(0, 0, 1.0)),
+                DistanceRecord("rod", "site2", Vec3(0, 0.1, 0), "site4", Vec3(0, 0, 0), 0.8),
             ),
         )
     )

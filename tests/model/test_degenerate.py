@@ -83,6 +83,7 @@ def test_every_public_function_is_covered() -> None:
     functions -= {"assemble", "compile", "derivative", "derive", "kinematics", "load", "save", "symbols", "verify"}
     functions -= {"action_gradient", "discrete_action", "stationary_path", "parallel_transport", "sectional_curvature"}
     functions -= {"geodesic", "geodesic_between", "geodesic_distance"}  # these need a path or two directions
+    functions -= {"simulate", "projected", "redundancy", "to_maximal"}  # tests/simulation
     functions -= {"activation_rates", "inertial_parameters", "total_mass"}  # of no configuration
     assert set(CALLS) == functions
     assert set(shapes(0)) | SPATIAL | BY_NAME == functions

@@ -1,6 +1,7 @@
 """Scalars of any kind, vectors of three, quaternions, Lie groups of motion, small linear algebra."""
 
 from qdot.algebra.dual import Dual, derivative
+from qdot.algebra.loops import iterated, repeated, where_needed
 from qdot.algebra.quaternion import Quaternion
 from qdot.algebra.scalar import (
     Functions,
@@ -27,6 +28,7 @@ from qdot.algebra.scalar import (
     sin,
     sqrt,
     tan,
+    tanh,
     where,
 )
 from qdot.algebra.structure import as_array, entries_of, map_scalars, scalars_in
@@ -55,12 +57,14 @@ __all__ = [
     "functions_of",
     "is_number",
     "is_zero",
+    "iterated",
     "log",
     "map_scalars",
     "maximum",
     "minimum",
     "plain",
     "register",
+    "repeated",
     "scalar_problem",
     "scalars_in",
     "sign",
@@ -68,5 +72,7 @@ __all__ = [
     "sqrt",
     "steiner",
     "tan",
+    "tanh",
     "where",
+    "where_needed",
 ]

@@ -7,18 +7,20 @@ one, so derivatives nest without confusing their perturbations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from qdot.algebra import scalar as sc
-from qdot.algebra.scalar import Functions, Scalar, Scalars, register
+from qdot.algebra import loops, scalar as sc
+from qdot.algebra.scalar import Build, Functions, Scalar, Scalars, Trial, Turn, register
 from qdot.algebra.structure import map_scalars
+from qdot.quick import quick
 
 _levels = count(1)
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Dual:
     """value + slope·ε, ε² = 0."""
@@ -127,6 +129,53 @@ def _where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     return Dual(sc.where(condition, a, b), slope, level)
 
 
+# Loops carry values and slopes side by side, so that a scalar of any kind may lie beneath.
+def _apart(scalars: Sequence[Scalar], level: int) -> list[Scalar]:
+    """All values, then all slopes."""
+    parts = [_split(x, level) for x in scalars]
+    return [a for a, _ in parts] + [0 if da is None else da for _, da in parts]
+
+
+def _together(parts: list[Scalar], level: int) -> list[Scalar]:
+    half = len(parts) // 2
+    return [Dual(a, da, level) for a, da in zip(parts[:half], parts[half:], strict=True)]
+
+
+def _highest(seen: Sequence[Scalar]) -> int:
+    return max(x.level for x in seen if isinstance(x, Dual))
+
+
+def _repeated(count: int, state: list[Scalar], step: Turn, seen: list[Scalar]) -> list[Scalar]:
+    level = _highest(seen)
+    parts = loops.repeated(
+        count, _apart(state, level), lambda k, parts: _apart(step(k, _together(parts, level)), level)
+    )
+    return _together(parts, level)
+
+
+def _iterated(limit: int, state: list[Scalar], step: Trial, seen: list[Scalar]) -> list[Scalar]:
+    level = _highest(seen)
+
+    def both(parts: list[Scalar]) -> tuple[Scalar, list[Scalar]]:
+        go_on, new = step(_together(parts, level))
+        return go_on, _apart(new, level)
+
+    return _together(loops.iterated(limit, _apart(state, level), both), level)
+
+
+def _where_needed(
+    condition: Scalar, given: list[Scalar], build: Build, otherwise: list[Scalar], seen: list[Scalar]
+) -> list[Scalar]:
+    level = _highest(seen)
+    parts = loops.where_needed(
+        condition,
+        _apart(given, level),
+        lambda parts: _apart(build(_together(parts, level)), level),
+        _apart(otherwise, level),
+    )
+    return _together(parts, level)
+
+
 DUAL = Functions(
     name="dual number",
     rank=4,
@@ -145,6 +194,10 @@ DUAL = Functions(
     minimum=lambda x, y: _where(x < y, x, y),
     maximum=lambda x, y: _where(x > y, x, y),
     where=_where,
+    tanh=_chain(sc.tanh, lambda x: 1 - sc.tanh(x) ** 2),
+    repeated=_repeated,
+    iterated=_iterated,
+    where_needed=_where_needed,
 )
 
 register(Dual, DUAL)

@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from qdot.algebra.scalar import Scalar, maximum, sqrt, where
 from qdot.algebra.vec import Mat3, Vec3
+from qdot.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Quaternion:
     """w + x i + y j + z k."""

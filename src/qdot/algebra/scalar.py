@@ -27,14 +27,54 @@ Scalar: TypeAlias = Any
 Scalars: TypeAlias = "Sequence[Scalar] | NDArray[Any]"
 """Scalars in order: a list, a tuple, or an array of numbers."""
 
+Build: TypeAlias = Callable[[list[Scalar]], list[Scalar]]
+Turn: TypeAlias = Callable[[Scalar, list[Scalar]], list[Scalar]]
+Trial: TypeAlias = Callable[[list[Scalar]], tuple[Scalar, list[Scalar]]]
+"""The bodies of a region and of loops: of a state, of (number of the turn, state), of a state that may be the last."""
 
-def _one_by_one(rows: Sequence[Scalars], build: Callable[[list[Scalar]], list[Scalar]]) -> list[list[Scalar]]:
+
+def _one_by_one(rows: Sequence[Scalars], build: Build) -> list[list[Scalar]]:
     return [build(list(row)) for row in rows]
+
+
+def _in_turn(count: int, state: list[Scalar], step: Turn, seen: list[Scalar]) -> list[Scalar]:
+    for k in range(count):
+        state = step(k, state)
+    return state
+
+
+def _until_stopped(limit: int, state: list[Scalar], step: Trial, seen: list[Scalar]) -> list[Scalar]:
+    for _ in range(limit):
+        go_on, new = step(state)
+        if not go_on:
+            break
+        state = new
+    return state
+
+
+def _by_choice(
+    condition: Scalar, given: list[Scalar], build: Build, otherwise: list[Scalar], seen: list[Scalar]
+) -> list[Scalar]:
+    return build(given) if condition else otherwise
+
+
+def _tanh(x: Scalar) -> Scalar:
+    """By e = exp(-2|x|), tanh |x| = (1 - e) / (1 + e), which never overflows; near 0, where 1 - e would cancel, by the
+    seventh convergent of Lambert's fraction x / (1 + x² / (3 + x² / (5 + …)))."""
+    z = x * x
+    fraction = x * (135135 + z * (17325 + z * (378 + z))) / (135135 + z * (62370 + z * (3150 + z * 28)))
+    e = exp(-2 * absolute(x))
+    far = (1 - e) / (1 + e)
+    return where(absolute(x) < 0.4, fraction, where(x < 0, -far, far))
 
 
 @dataclass(frozen=True)
 class Functions:
-    """How one kind of scalar computes. `rank` decides which kind computes when two meet: the higher one."""
+    """How one kind of scalar computes. `rank` decides which kind computes when two meet: the higher one.
+
+    The loops are those of `qdot.algebra.loops`, on flat lists; `seen` holds all scalars that were met, at least one of
+    them of this kind.
+    """
 
     name: str
     rank: int
@@ -53,7 +93,11 @@ class Functions:
     minimum: Callable[[Scalar, Scalar], Scalar]
     maximum: Callable[[Scalar, Scalar], Scalar]
     where: Callable[[Scalar, Scalar, Scalar], Scalar]
-    each: Callable[[Sequence[Scalars], Callable[[list[Scalar]], list[Scalar]]], list[list[Scalar]]] = _one_by_one
+    tanh: Callable[[Scalar], Scalar] = _tanh
+    each: Callable[[Sequence[Scalars], Build], list[list[Scalar]]] = _one_by_one
+    repeated: Callable[[int, list[Scalar], Turn, list[Scalar]], list[Scalar]] = _in_turn
+    iterated: Callable[[int, list[Scalar], Trial, list[Scalar]], list[Scalar]] = _until_stopped
+    where_needed: Callable[[Scalar, list[Scalar], Build, list[Scalar], list[Scalar]], list[Scalar]] = _by_choice
 
 
 _known: dict[type, Functions] = {}
@@ -101,6 +145,10 @@ def cos(x: Scalar) -> Scalar:
 
 def tan(x: Scalar) -> Scalar:
     return functions_of(x).tan(x)
+
+
+def tanh(x: Scalar) -> Scalar:
+    return functions_of(x).tanh(x)
 
 
 def asin(x: Scalar) -> Scalar:
@@ -153,7 +201,7 @@ def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     return functions_of(condition, x, y).where(condition, x, y)
 
 
-def each(rows: Sequence[Scalars], build: Callable[[list[Scalar]], list[Scalar]]) -> list[list[Scalar]]:
+def each(rows: Sequence[Scalars], build: Build) -> list[list[Scalar]]:
     """build(row) for each row of scalars; where that is traced and long, it becomes one loop instead of much code.
 
     Rows are of equal length, and `build` is the same for all: it may not look at the values to decide what to do.
@@ -168,8 +216,18 @@ def is_number(x: Scalar) -> bool:
 
 
 def is_zero(x: Scalar) -> bool:
-    """Whether x is the plain number zero: what it multiplies need not be written down."""
-    return is_number(x) and bool(x == 0)
+    """Whether x is known to be zero: what it multiplies need not be written down.
+
+    That is the plain number, SymPy's, and an expression that was folded to it. Lanes have values, and no structure.
+    """
+    if is_number(x):
+        return bool(x == 0)
+    if isinstance(x, np.ndarray) or not getattr(x, "is_Number", True):  # SymPy would try to evaluate an expression
+        return False
+    try:
+        return float(x) == 0
+    except TypeError:  # it has no value yet
+        return False
 
 
 def scalar_problem(x: Any) -> str | None:
@@ -214,7 +272,33 @@ REAL = Functions(
     minimum=min,
     maximum=max,
     where=lambda condition, x, y: x if condition else y,
+    tanh=math.tanh,
 )
+
+
+def _lanes_until_stopped(limit: int, state: list[Scalar], step: Trial, seen: list[Scalar]) -> list[Scalar]:
+    active: Any = True
+    with np.errstate(all="ignore"):  # a lane that has stopped is computed along, and may compute what is no number
+        for _ in range(limit):
+            go_on, new = step(state)
+            active = active & go_on
+            if not np.any(active):
+                break
+            if not np.all(active):
+                new = [np.where(active, x, old) for x, old in zip(new, state, strict=True)]
+            state = new
+    return state
+
+
+def _lanes_by_choice(
+    condition: Scalar, given: list[Scalar], build: Build, otherwise: list[Scalar], seen: list[Scalar]
+) -> list[Scalar]:
+    if not np.any(condition):
+        return otherwise
+    with np.errstate(all="ignore"):
+        built = build(given)
+    return built if np.all(condition) else [np.where(condition, x, y) for x, y in zip(built, otherwise, strict=True)]
+
 
 LANES = Functions(
     name="NumPy lanes",
@@ -234,6 +318,9 @@ LANES = Functions(
     minimum=np.minimum,
     maximum=np.maximum,
     where=np.where,
+    tanh=np.tanh,
+    iterated=_lanes_until_stopped,
+    where_needed=_lanes_by_choice,
 )
 
 register(int, REAL)

@@ -10,8 +10,10 @@ import numpy as np
 
 from qdot.algebra.scalar import Scalar, is_number, plain, scalar_problem, sqrt
 from qdot.errors import ValueShapeError
+from qdot.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Vec3:
     """(x, y, z)."""
@@ -91,6 +93,7 @@ class Vec3:
         return (self.x, self.y, self.z)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Mat3:
     """A 3 × 3 matrix by its rows."""
@@ -157,6 +160,7 @@ class Mat3:
         return (self.r0.entries(), self.r1.entries(), self.r2.entries())
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Sym3:
     """A symmetric 3 × 3 matrix by its six numbers."""

@@ -21,6 +21,20 @@ def forward_dynamics(
     frames: Choice = body_frames,
 ) -> list[Scalar]:
     """Joint accelerations a = M(q)⁻¹ (τ + passive(q, v) + Σ Jᵀ f - c(q, v) - g(q)), (nv,) [rad/s², m/s²]."""
+    force = [t + f for t, f in zip(tau, passive_forces(model, q, v), strict=True)]
+    return accelerations(model, q, v, force, wrenches=wrenches, frames=frames)
+
+
+def accelerations(
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    force: Scalars,
+    *,
+    wrenches: Wrenches | None = None,
+    frames: Choice = body_frames,
+) -> list[Scalar]:
+    """The same from all that acts on the joints together, (nv,): a = M(q)⁻¹ (force + Σ Jᵀ f - c(q, v) - g(q))."""
     at = frames(model, q)
     X, S, V, A = at.X, at.S, [Motion.zero()], [Motion(Vec3.zero(), -model.gravity)]
     c, IA, pA = [Motion.zero()], [ArticulatedInertia.zero()], [Force.zero()]
@@ -36,7 +50,6 @@ def forward_dynamics(
         if i in applied:
             pA[i] = pA[i] - at.placed(i, applied[i])
 
-    force = [t + f for t, f in zip(tau, passive_forces(model, q, v), strict=True)]
     U, D, u = [Basis.forces()] * len(X), [ldlt([])] * len(X), [[0]] * len(X)
     for body in reversed(model.bodies):  # leaves to root: what each body opposes with all that hangs on it
         i, p = body.index, body.parent

@@ -68,17 +68,24 @@ def actuator_moments(model: Model, q: Scalars) -> Matrix:
 
 def actuator_forces(model: Model, q: Scalars, v: Scalars, control: Scalars, activation: Scalars = ()) -> list[Scalar]:
     """f of every actuator, (nu,) [N·m, N over gear], within its range; `activation` of those that have one, (na,)."""
-    return _forces(model, transmissions(model, q), v, control, activation)
+    return _forces(model, transmissions(model, q), v, control, activation, model.description.options.timestep)
 
 
 def actuation(model: Model, q: Scalars, v: Scalars, control: Scalars, activation: Scalars = ()) -> list[Scalar]:
     """τ = Σ (∂l/∂q)ᵀ f, (nv,): the joint forces of all actuators, and of drives that hold up weight, within the drive
     range of each joint. Adhesion acts through contacts and is not in it."""
+    return actuation_in_step(model, q, v, control, activation, model.description.options.timestep)
+
+
+def actuation_in_step(
+    model: Model, q: Scalars, v: Scalars, control: Scalars, activation: Scalars, dt: Scalar
+) -> list[Scalar]:
+    """The same in a step of dt seconds, where forces may use the activation of its end (`Activation.early`)."""
     tau: list[Scalar] = [0] * model.nv
     if not _enabled(model):
         return tau
     sent = transmissions(model, q)
-    forces = _forces(model, sent, v, control, activation)
+    forces = _forces(model, sent, v, control, activation, dt)
     for t, f in zip(sent, forces, strict=True):
         tau = [x if is_zero(m) else x + m * f for x, m in zip(tau, t.moment, strict=True)]
     held_by_drives = driven(model)
@@ -123,11 +130,11 @@ def transmissions(model: Model, q: Scalars) -> list[Transmitted]:
 
 
 def _forces(
-    model: Model, sent: Sequence[Transmitted], v: Scalars, control: Scalars, activation: Scalars
+    model: Model, sent: Sequence[Transmitted], v: Scalars, control: Scalars, activation: Scalars, dt: Scalar
 ) -> list[Scalar]:
     if not _enabled(model):
         return [0] * model.nu
-    signals = _signals(model, _controls(model, control), activation)
+    signals = _signals(model, _controls(model, control), activation, dt)
     forces = []
     for actuator, t, u in zip(model.actuators, sent, signals, strict=True):
         rate = sum((m * x for m, x in zip(t.moment, v, strict=True) if not is_zero(m)), start=0)
@@ -176,7 +183,7 @@ def _controls(model: Model, control: Scalars) -> list[Scalar]:
     return [_clipped(u, a.control_range) for u, a in zip(control, model.actuators, strict=True)]
 
 
-def _signals(model: Model, controls: Sequence[Scalar], activation: Scalars) -> list[Scalar]:
+def _signals(model: Model, controls: Sequence[Scalar], activation: Scalars, dt: Scalar) -> list[Scalar]:
     """What each gain multiplies: the control, or the activation, now or at the end of the step."""
     signals, k = [], 0
     for actuator, u in zip(model.actuators, controls, strict=True):
@@ -186,15 +193,32 @@ def _signals(model: Model, controls: Sequence[Scalar], activation: Scalars) -> l
             continue
         w = activation[k]
         k += 1
-        if dynamics.early:
-            h = model.description.options.timestep
-            if dynamics.kind == "filterexact":
-                w = w + (u - w) * (1 - exp(-h / _time_constant(dynamics)))
-            else:
-                w = w + h * _rate(dynamics, u, w)
-            w = _clipped(w, dynamics.range)
-        signals.append(w)
+        signals.append(_later(dynamics, u, w, dt) if dynamics.early else w)
     return signals
+
+
+def later_activations(model: Model, control: Scalars, activation: Scalars, dt: Scalar) -> list[Scalar]:
+    """The activations after a step of dt seconds with these controls, (na,): exact for exact filters, else Euler's."""
+    found: list[Scalar] = []
+    for actuator, u in zip(model.actuators, _controls(model, control), strict=True):
+        if actuator.dynamics is not None:
+            w = activation[len(found)]
+            found.append(_later(actuator.dynamics, u, w, dt) if _enabled(model) else w)
+    return found
+
+
+def within_ranges(model: Model, activation: Scalars) -> list[Scalar]:
+    """Activations, (na,), each within its range."""
+    kinds = [actuator.dynamics for actuator in model.actuators if actuator.dynamics is not None]
+    return [_clipped(w, dynamics.range) for dynamics, w in zip(kinds, activation, strict=True)]
+
+
+def _later(dynamics: Activation, u: Scalar, w: Scalar, dt: Scalar) -> Scalar:
+    if dynamics.kind == "filterexact":
+        w = w + (u - w) * (1 - exp(-dt / _time_constant(dynamics)))
+    else:
+        w = w + dt * _rate(dynamics, u, w)
+    return _clipped(w, dynamics.range)
 
 
 def _on_joint(at: Pose, drive: OnJoint) -> Transmitted:

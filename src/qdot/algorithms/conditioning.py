@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from qdot.algebra import is_number, scalars_in
 from qdot.algorithms.configuration import retract
 from qdot.algorithms.crba import composite_inertias, mass_matrix
 from qdot.algorithms.frames import body_frames
+from qdot.errors import SingularError
 from qdot.model.model import Model
 
 if TYPE_CHECKING:
@@ -68,3 +70,11 @@ def _sizes(model: Model, q: list[float]) -> NDArray[np.float64]:
             size = s.ang.dot(s.ang) * I.rotational.trace() + s.lin.dot(s.lin) * I.mass + body.passive.armature[k]
             sizes[body.dofs.start + k] = abs(size) or 1.0
     return sizes
+
+
+def singular(model: Model, names: Sequence[str]) -> SingularError:
+    """What to say where these freedoms move no mass."""
+    return SingularError(
+        f"model {model.name!r}: the mass matrix is singular: moving {', '.join(map(repr, names)) or 'the joints'} "
+        "moves no mass; give the bodies there an inertia, the joints an armature, or lock them (qdot.model.edit.lock)"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qdot.algebra import Scalar, Scalars
+from qdot.algebra import Scalar, Scalars, derivative
 from qdot.model.model import Model
 
 
@@ -14,6 +14,21 @@ def retract(model: Model, q: Scalars, dv: Scalars) -> list[Scalar]:
 def difference(model: Model, q0: Scalars, q1: Scalars) -> list[Scalar]:
     """q1 ⊖ q0, (nv,): the velocity that leads from q0 to q1 in one second."""
     return [x for body in model.bodies for x in body.joint.difference(q0[body.qs], q1[body.qs])]
+
+
+def carried(model: Model, v: Scalars, step: Scalars) -> list[Scalar]:
+    """v after a displacement `step`, (nv,), of bodies on which nothing acts."""
+    return [x for body in model.bodies for x in body.joint.carried(v[body.dofs], step[body.dofs])]
+
+
+def straight(model: Model, dv: Scalars) -> list[Scalar]:
+    """Displacements dv, (nv,), with origins of free bodies going straight."""
+    return [x for body in model.bodies for x in body.joint.straight(dv[body.dofs])]
+
+
+def carried_rate(model: Model, v: Scalars) -> list[Scalar]:
+    """The rate at which velocities change where nothing acts, (nv,): zero but for those in turning axes."""
+    return derivative(lambda s: carried(model, v, [s[0] * x for x in v]), [1])
 
 
 def configuration_rate(model: Model, q: Scalars, v: Scalars) -> list[Scalar]:

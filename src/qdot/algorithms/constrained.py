@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from qdot.algebra import Scalar, Scalars, absolute, functions_of, where
+from qdot.algebra import Scalar, Scalars, absolute, functions_of, maximum, where
 from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve, matvec
 from qdot.algorithms.maps import unit
 
 REPEATED = 1e-18
 """Of the squared length of a row: what is left of one that repeats others is rounding, (1e-16)² and some growth."""
+
+NOISE = 1e-26
+"""Of the largest squared length of a row: one with less is rounding, (1e-13)² of the others."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +37,27 @@ class Conjugates:
     kept: list[Scalar]
 
     @staticmethod
-    def of(J: Sequence[Scalars], solve: Callable[[Scalars], list[Scalar]]) -> Conjugates:
-        """`solve(b)` is D⁻¹ b."""
+    def of(J: Sequence[Scalars], solve: Callable[[Scalars], list[Scalar]], repeated: float = REPEATED) -> Conjugates:
+        """`solve(b)` is D⁻¹ b; of a row that repeats others less than `repeated` of its squared length is left."""
         rows: Matrix = []
         images: Matrix = []
         L: Matrix = []
         weights: list[Scalar] = []
         kept: list[Scalar] = []
-        for k, given in enumerate(J):
-            g, y = list(given), solve(given)
-            length = dot(g, y)
+        solved = [solve(given) for given in J]
+        lengths = [dot(given, y) for given, y in zip(J, solved, strict=True)]
+        noise = noise_of(lengths)
+        for k, (given, length) in enumerate(zip(J, lengths, strict=True)):
+            g, y = list(given), solved[k]
             coefficients = unit(len(J), k)
             for i in range(k):
                 c = coefficients[i] = dot(g, images[i]) * weights[i]
                 g = [a - c * b for a, b in zip(g, rows[i], strict=True)]
                 y = [a - c * b for a, b in zip(y, images[i], strict=True)]
             left = dot(g, y)
-            new = _is_new(left, length)
+            new = is_new(left, length, repeated)
+            if noise is not None:
+                new = new & (length > noise)
             rows.append(g)
             images.append(y)
             L.append(coefficients)
@@ -72,11 +79,22 @@ class Conjugates:
         return change, w
 
 
-def _is_new(left: Scalar, length: Scalar) -> Scalar:
+def is_new(left: Scalar, length: Scalar, repeated: float = REPEATED) -> Scalar:
     """Whether something is left of a row; of symbols, at an arbitrary point."""
     if is_symbolic(left):
         left, length = (_somewhere(x) for x in (left, length))
-    return left > REPEATED * length
+    return left > repeated * length
+
+
+def noise_of(lengths: Scalars) -> Scalar | None:
+    """Squared length up to which a row says nothing, 0 = 0 up to rounding, as most rows do that hold a planar mechanism
+    in space; None for symbols, which do not round."""
+    if any(is_symbolic(x) for x in lengths):
+        return None
+    largest: Scalar = 0
+    for x in lengths:
+        largest = maximum(largest, x)
+    return NOISE * largest
 
 
 def is_symbolic(x: Scalar) -> bool:

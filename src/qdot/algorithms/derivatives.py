@@ -20,11 +20,13 @@ from dataclasses import dataclass
 
 from qdot.algebra import Mat3, Scalar, Scalars, Vec3, derivative, is_number
 from qdot.algebra.linalg import Matrix, TreeFactors
+from qdot.algorithms.configuration import retract, unit_velocity
 from qdot.algorithms.coriolis import CoriolisFactor
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.kinematics import frame_pose, local_poses
+from qdot.algorithms.maps import added
 from qdot.algorithms.motion_partials import MotionPartials, motion_partials
-from qdot.algorithms.passive import passive_forces
+from qdot.algorithms.passive import acts_across_joints, passive_forces
 from qdot.algorithms.rnea import Wrenches, newton_euler
 from qdot.model.model import Body, Model
 from qdot.spatial import Force, Inertia, Motion, Transform
@@ -171,10 +173,18 @@ def _places(body: Body) -> range:
 
 
 def _subtract_passive(model: Model, q: Scalars, v: Scalars, dq: Matrix, dv: Matrix) -> None:
-    """Springs and dampers: blocks on the diagonal.
+    """Springs and dampers: blocks on the diagonal, unless something acts across joints.
 
     A joint's own forces depend on no other joint, so one derivative serves the first freedoms of all joints, and so on.
     """
+    if acts_across_joints(model):
+        for k in range(model.nv):
+            along = unit_velocity(model, k)
+            by_q = derivative(lambda step: passive_forces(model, retract(model, q, step), v), along)
+            by_v = derivative(lambda step: passive_forces(model, q, added(v, step)), along)
+            for row in range(model.nv):
+                dq[row][k], dv[row][k] = dq[row][k] - by_q[row], dv[row][k] - by_v[row]
+        return
     for body in model.bodies:
         for k, d in zip(_places(body), body.passive.damping, strict=True):
             dv[k][k] = dv[k][k] + d

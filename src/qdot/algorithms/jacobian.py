@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 
 from qdot.algebra import Scalar, Scalars, Vec3, asin, atan2, derivative, is_number, maximum, minimum
@@ -14,6 +14,7 @@ from qdot.algorithms.kinematics import (
     frame_pose,
     kinematics,
     point_of,
+    way_to_root,
     world_poses,
     written_from_world,
 )
@@ -31,13 +32,17 @@ def jacobian(model: Model, q: Scalars, frame: str, *, coordinates: Coordinates =
     X = world_poses(model, q)
     X_WF = X[F.body] @ F.placement
     columns: list[Motion] = [Motion.zero()] * model.nv
-    i = F.body
-    while i:
-        body = model.bodies[i - 1]
-        S = body.joint.subspace(q[body.qs])
-        columns[body.dofs] = [written_from_world(coordinates, X_WF, X[i] @ s) for s in S]
-        i = body.parent
+    for k, s in motions_of(model, q, frame, X):
+        columns[k] = written_from_world(coordinates, X_WF, s)
     return rows_of(columns, 6)
+
+
+def motions_of(model: Model, q: Scalars, frame: str, X: Sequence[Transform]) -> Iterator[tuple[int, Motion]]:
+    """The freedoms that move a frame, and the motion that each alone makes, in the world's coordinates; X are the poses
+    of all bodies."""
+    for body in way_to_root(model, model.frame(frame).body):
+        for k, s in enumerate(body.joint.subspace(q[body.qs]), start=body.dofs.start):
+            yield k, X[body.index] @ s
 
 
 def bias_acceleration(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
 from qdot.algebra import Scalar, Scalars, Vec3, scalar_problem
 from qdot.errors import ValueShapeError
-from qdot.model.model import Frame, Model
+from qdot.model.model import Body, Model
 from qdot.spatial import Motion, Transform
 
 
@@ -135,16 +135,26 @@ def point_of(r: Vec3 | Iterable[Scalar]) -> Vec3:
 
 def frame_pose(model: Model, q: Scalars, frame: str) -> Transform:
     """X_WF: the pose of a frame in the world, along the path from the root only."""
-    return _pose_of(model, q, model.frame(frame))
+    F = model.frame(frame)
+    return _carried_to_root(model, q, F.placement, F.body)
 
 
-def _pose_of(model: Model, q: Scalars, frame: Frame) -> Transform:
-    X, i = frame.placement, frame.body
-    while i:
-        body = model.bodies[i - 1]
+def body_pose(model: Model, q: Scalars, i: int) -> Transform:
+    """X_WB: the pose of body i in the world, along the path from the root only."""
+    return _carried_to_root(model, q, Transform.identity(), i)
+
+
+def _carried_to_root(model: Model, q: Scalars, X: Transform, i: int) -> Transform:
+    for body in way_to_root(model, i):
         X = body.placement @ body.joint.transform(q[body.qs]) @ X
-        i = body.parent
     return X
+
+
+def way_to_root(model: Model, i: int) -> Iterator[Body]:
+    """Body i, its parent and so on; nothing for the world."""
+    while i:
+        yield model.bodies[i - 1]
+        i = model.parents[i]
 
 
 def written_in(coordinates: Coordinates, X_WF: Transform, motion: Motion) -> Motion:

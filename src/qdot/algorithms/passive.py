@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from qdot.algebra import Scalar, Scalars, derivative, is_number, is_zero, maximum, minimum, sign
 from qdot.algorithms.applied import add_force, joint_forces
+from qdot.algorithms.bushings import bushing_dampers, bushing_energy, bushing_springs
 from qdot.algorithms.fluid import drag
 from qdot.algorithms.kinematics import kinematics, world_poses
 from qdot.algorithms.tendons import Tendon, tendons
@@ -23,8 +24,10 @@ def passive_forces(model: Model, q: Scalars, v: Scalars) -> list[Scalar]:
 
 def passive_terms(model: Model, q: Scalars, v: Scalars) -> dict[str, list[Scalar]]:
     """The passive forces by cause, each (nv,) [N·m, N]: "springs" -∂U/∂q, "dampers" -d v, "friction" -f sign(v),
-    "compensation" of weight, and "fluid"; springs, dampers and friction of joints and of tendons."""
-    ropes = tendons(model, q, world_poses(model, q)) if model.tendons else []
+    "compensation" of weight, and "fluid"; springs and dampers of joints, tendons and bushings, friction of joints and
+    tendons."""
+    X = world_poses(model, q) if model.tendons or model.bushings else []
+    ropes = tendons(model, q, X)
     springs, dampers, friction = _of_joints(model, q, v)
     rubs = has_friction(model)
     for record, tendon in zip(model.tendons, ropes, strict=True):
@@ -36,6 +39,9 @@ def passive_terms(model: Model, q: Scalars, v: Scalars) -> dict[str, list[Scalar
         ):
             if not is_zero(force):
                 total[:] = [t + g * force for t, g in zip(total, tendon.gradient, strict=True)]
+    if model.bushings:
+        springs = [x + y for x, y in zip(springs, bushing_springs(model, q, X), strict=True)]
+        dampers = [x + y for x, y in zip(dampers, bushing_dampers(model, q, v, X), strict=True)]
     held = gravity_compensation(model, q)
     by_drives = driven(model)
     return {
@@ -68,14 +74,14 @@ def driven(model: Model) -> set[int]:
 
 
 def spring_energy(model: Model, q: Scalars) -> Scalar:
-    """Σ ½ k (q ⊖ rest)² of joints and Σ ½ k (L - rest)² of tendons [J]."""
+    """Σ ½ k (q ⊖ rest)² of joints, Σ ½ k (L - rest)² of tendons, and that of bushings [J]."""
     total: Scalar = sum((_spring_energy(body, q[body.qs]) for body in model.bodies), start=0)
-    if not any(not is_zero(record.stiffness) for record in model.tendons):
-        return total
-    for record, tendon in zip(model.tendons, tendons(model, q, world_poses(model, q)), strict=True):
+    pulls = any(not is_zero(record.stiffness) for record in model.tendons)
+    X = world_poses(model, q) if pulls or model.bushings else []
+    for record, tendon in zip(model.tendons, tendons(model, q, X), strict=True) if pulls else ():
         stretch = _stretch(record, tendon)
         total = total + record.stiffness * stretch * stretch / 2
-    return total
+    return total + bushing_energy(model, X) if model.bushings else total
 
 
 def armature(model: Model) -> list[Scalar]:
@@ -95,6 +101,13 @@ def _of_joints(model: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list
             dry = zip(body.passive.friction, v[body.dofs], strict=True)
             friction[body.dofs] = [0 if is_zero(f) else -(f * sign(x)) for f, x in dry]
     return springs, dampers, friction
+
+
+def acts_across_joints(model: Model) -> bool:
+    """Whether some passive force at a joint depends on other joints: of tendons, bushings, drag, or weight held up."""
+    pulls = any(not is_zero(x) for t in model.tendons for x in (t.stiffness, t.damping))
+    held = any(not is_zero(body.record.gravity_compensation) for body in model.bodies)
+    return pulls or held or bool(model.bushings) or model.description.fluid != Fluid()
 
 
 def has_friction(model: Model) -> bool:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from qdot.backends.llvm_math import Vectors
+from qdot.backends.llvm_parts import Parts
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
 
-VERSION = 16
+VERSION = 19
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -48,21 +49,22 @@ def host() -> Host:
 
 def compiled_object(program: Program, vectors: Vectors) -> bytes:
     """The object file of a program's kernel."""
-    return object_of(assembly(program, vectors))
+    return object_of(assembly(program, vectors), in_parts=len(Parts.of(program).code) > 1)
 
 
-def object_of(text: str) -> bytes:
+def object_of(text: str, *, in_parts: bool = False) -> bytes:
     """The object file of a module in LLVM assembly."""
     module = _binding().parse_assembly(text)
     module.verify()
-    with _in_the_order_written():
+    with _in_the_order_written(in_parts):
         return bytes(_machine().emit_object(module))
 
 
 @contextmanager
-def _in_the_order_written() -> Iterator[None]:
+def _in_the_order_written(in_parts: bool) -> Iterator[None]:
     """LLVM's scheduler left out: it looks for parallelism that vectors over the batch have anyway, and pays for it in
-    registers: a tenth of the time of large programs, and a third of the time to compile them.
+    registers: a tenth of the time of large programs, and a third of the time to compile them. Of programs in parts,
+    which often go through memory, so is the second one, after registers are given out: two thirds of that time.
 
     The option is one of the process, so others (Numba, say) find it as it was before. A version of LLVM that does not
     know it would end the process, hence the limits.
@@ -73,10 +75,14 @@ def _in_the_order_written() -> Iterator[None]:
         return
     with _one_at_a_time:
         binding.set_option("qdot", "-enable-misched=false")
+        if in_parts:
+            binding.set_option("qdot", "-disable-post-ra=true")
         try:
             yield
         finally:
             binding.set_option("qdot", "-enable-misched=true")
+            if in_parts:
+                binding.set_option("qdot", "-disable-post-ra=false")
 
 
 _one_at_a_time = threading.Lock()

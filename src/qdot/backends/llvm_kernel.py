@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qdot.backends.llvm_math import Vectors
+from qdot.backends.llvm_parts import Parts
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Instruction, Program, read_from_outside, steps
 
@@ -31,6 +32,9 @@ class Tile:
     operands, they take the operands' place."""
     captured: dict[int, dict[int, int]]
     """By an `each`'s first result: places of the numbers that all its turns read, next to each other."""
+    parts: Parts
+    carried: dict[int, int]
+    """Places of what one part of a long program leaves to another."""
     size: int
 
     @staticmethod
@@ -54,7 +58,9 @@ class Tile:
             if value not in slots:
                 slots[value] = size
                 size += 1
-        return Tile(slots, operands, captured, size)
+        parts = Parts.of(program)
+        carried = {value: size + place for value, place in parts.places.items()}
+        return Tile(slots, operands, captured, parts, carried, size + parts.size)
 
 
 def _is_constant_or_truth(step: Instruction) -> bool:
@@ -144,7 +150,8 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
 
 def _fill(v: Vectors) -> str:
     """void fill(from, row, column, size, left, tile): `left` rows of an array into a tile; lanes beyond repeat the last
-    row. Where a row's numbers lie next to each other, squares of W rows and W columns are transposed."""
+    row. One row for all lanes is spread by whole vectors, which are read again sooner than what was written number by
+    number. Where a row's numbers lie next to each other, squares of W rows and W columns are transposed."""
     W, T, V, B = v.width, v.scalar, v.type, v.bytes
     rows, turned, columns = [], *_transposed(v, [f"%x{k}" for k in range(W)])
     for k in range(W):
@@ -162,8 +169,36 @@ def _fill(v: Vectors) -> str:
         )
     ]
     body = "\n".join([*rows, *turned, *stores])
+    offsets = "\n".join(
+        f"  %r{k} = call i64 @llvm.umin.i64(i64 {k}, i64 %last)\n  %offset{k} = mul i64 %r{k}, %row" for k in range(W)
+    )
+    gathered = "\n".join(
+        f"  %n{k}.at = getelementptr {T}, ptr %top, i64 %offset{k}\n"
+        f"  %n{k} = load {T}, ptr %n{k}.at\n"
+        f"  %g{k} = insertelement {V} {f'%g{k - 1}' if k else 'poison'}, {T} %n{k}, i64 {k}"
+        for k in range(W)
+    )
     return f"""
 define internal void @fill(ptr %from, i64 %row, i64 %column, i64 %size, i64 %left, ptr %tile) nounwind noinline {{
+start:
+  %alone = icmp eq i64 %left, 1
+  %shared = icmp eq i64 %row, 0
+  %same = or i1 %alone, %shared
+  %some = icmp ne i64 %size, 0
+  %one = and i1 %same, %some
+  br i1 %one, label %copy, label %entry
+copy:
+  %k = phi i64 [ 0, %start ], [ %k1, %copy ]
+  %ki = mul i64 %k, %column
+  %at = getelementptr {T}, ptr %from, i64 %ki
+  %x = load {T}, ptr %at
+  %e = insertelement {V} poison, {T} %x, i64 0
+  %b = shufflevector {V} %e, {V} poison, <{W} x i32> zeroinitializer
+  %place = getelementptr {V}, ptr %tile, i64 %k
+  store {V} %b, ptr %place, align {W * B}
+  %k1 = add i64 %k, 1
+  %more.k = icmp ult i64 %k1, %size
+  br i1 %more.k, label %copy, label %done
 entry:
 {_whole_squares(v)}
 square:
@@ -176,29 +211,20 @@ square:
   br i1 %more.s, label %square, label %single
 single:
   %first = phi i64 [ 0, %entry ], [ %whole, %square ]
-  %any = icmp ult i64 %first, %size
-  br i1 %any, label %lane, label %done
-lane:
-  %l = phi i64 [ 0, %single ], [ %l1, %next ]
   %last = sub i64 %left, 1
-  %r = call i64 @llvm.umin.i64(i64 %l, i64 %last)
-  %offset = mul i64 %r, %row
-  %line = getelementptr {T}, ptr %from, i64 %offset
-  br label %number
-number:
-  %c = phi i64 [ %first, %lane ], [ %c1, %number ]
+{offsets}
+  %any = icmp ult i64 %first, %size
+  br i1 %any, label %column.of, label %done
+column.of:
+  %c = phi i64 [ %first, %single ], [ %c1, %column.of ]
   %ci = mul i64 %c, %column
-  %outside = getelementptr {T}, ptr %line, i64 %ci
-  %inside = getelementptr {V}, ptr %tile, i64 %c, i64 %l
-  %n = load {T}, ptr %outside
-  store {T} %n, ptr %inside
+  %top = getelementptr {T}, ptr %from, i64 %ci
+{gathered}
+  %inside = getelementptr {V}, ptr %tile, i64 %c
+  store {V} %g{W - 1}, ptr %inside, align {W * B}
   %c1 = add i64 %c, 1
   %more.c = icmp ult i64 %c1, %size
-  br i1 %more.c, label %number, label %next
-next:
-  %l1 = add i64 %l, 1
-  %more.l = icmp ult i64 %l1, {W}
-  br i1 %more.l, label %lane, label %done
+  br i1 %more.c, label %column.of, label %done
 done:
   ret void
 }}"""

@@ -10,6 +10,7 @@ from itertools import count
 
 from qdot.backends.llvm_kernel import Tile, kernel
 from qdot.backends.llvm_math import Vectors, library
+from qdot.backends.llvm_parts import is_truth, operands, reads
 from qdot.backends.llvm_vectors import table_of
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.ops import OPS
@@ -41,22 +42,68 @@ class _Writer:
         self.names: dict[int, str] = {}
         self.constants: dict[int, tuple[int, str]] = {}
         self.places: dict[int, list[int]] = {}
-        self.read = {a for step in steps(program.body) for a in _operands(step)}
+        self.read = {a for step in steps(program.body) for a in operands(step)}
         self.twins = _sines_and_cosines(program.body)
         self.paired: dict[str, str] = {}
 
     def core(self) -> list[str]:
-        inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
-        self.places = {r: [self.tile.slots[r]] for r in self.program.body.results}
-        self._code(self.program.body)
-        bits, bytes_ = self.vectors.bits, self.vectors.bits // 8
-        attributes = f'nounwind alignstack({bytes_}) "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
-        head = f"define internal void @core({inputs}ptr noalias %tile, ptr noalias readonly %constants) {attributes} {{"
+        parts = self._parts()
         listed = ", ".join(f"{self.vectors.scalar} {x}" for _, x in self.constants.values())
         table = f"@constants = internal constant [{len(self.constants)} x {self.vectors.scalar}] [{listed}]"
-        return [table, head, "entry:", *self.lines, "  ret void", "}"]
+        if len(parts) == 1:
+            return [table, *self._function("core", "", parts[0])]
+        inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
+        calls = [f"  call void @part{k}({inputs}ptr %tile, ptr %constants)" for k in range(len(parts))]
+        written = [line for k, lines in enumerate(parts) for line in self._function(f"part{k}", "noinline ", lines)]
+        return [table, *written, *self._function("core", "", calls)]
+
+    def _function(self, name: str, kind: str, lines: list[str]) -> list[str]:
+        inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
+        bits, bytes_ = self.vectors.bits, self.vectors.bits // 8
+        wide = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+        given = f"{inputs}ptr noalias %tile, ptr noalias readonly %constants"
+        head = f"define internal void @{name}({given}) {kind}nounwind alignstack({bytes_}) {wide} {{"
+        return [head, "entry:", *lines, "  ret void", "}"]
+
+    def _parts(self) -> list[list[str]]:
+        """The body's code, part by part: each first reads what others left for it."""
+        body, written = self.program.body, []
+        self.places = {r: [self.tile.slots[r]] for r in body.results}
+        for value, place in self.tile.carried.items():
+            self.places.setdefault(value, []).append(place)
+        self._reserve(body)
+        defined = {r: step for step in body.code for r in step.results}
+        for part in self.tile.parts.code:
+            self.lines, self.label, self.paired = [], "entry", {}
+            here: set[int] = set()
+            for step in part:
+                for a in reads(step):
+                    if a not in here and a in defined:
+                        self._fetch(a, defined[a])
+                        here.add(a)
+                self._step_and_store(step)
+                here.update(step.results)
+            written.append(self.lines)
+        return written
+
+    def _fetch(self, value: int, step: Instruction) -> None:
+        """What another part has computed, from where it lies."""
+        if step.op == "input":
+            self._input(step)
+        elif is_truth(step):
+            name = f"%number.{value}"
+            self._load(self.tile.carried[value], name)
+            T = self.vectors.type
+            self.lines.append(f"  {self._name(value)} = fcmp one {T} {name}, zeroinitializer")
+        elif step.op not in ("constant", "truth"):
+            self._load(self.tile.slots[value] if step.op == "each" else self.tile.carried[value], self._name(value))
 
     def _code(self, block: Block) -> None:
+        self._reserve(block)
+        for step in block.code:
+            self._step_and_store(step)
+
+    def _reserve(self, block: Block) -> None:
         """What has places in the tile goes there at once, so that it need not stay in a register."""
         defined = {r for step in block.code for r in step.results}
         for step in block.code:
@@ -64,12 +111,23 @@ class _Writer:
                 for a, place in self._given(step):
                     if a in defined:
                         self.places.setdefault(a, []).append(place)
-        for step in block.code:
-            self.step(step)
-            if step.op != "each":  # which leaves its results in the tile by itself
-                for value in step.results:
-                    for place in self.places.get(value, ()):
-                        self._store(self.names[value], place)
+
+    def _step_and_store(self, step: Instruction) -> None:
+        self.step(step)
+        if step.op != "each":  # which leaves its results in the tile by itself
+            for value in step.results:
+                for place in self.places.get(value, ()):
+                    self._store(self._number(value) if is_truth(step) else self.names[value], place)
+
+    def _number(self, truth: int) -> str:
+        """1 or 0 for a truth, which has no place in memory."""
+        v = self.vectors
+        self.labels += 1
+        name = f"%truth{self.labels}"
+        self.lines.append(
+            f"  {name} = select <{v.width} x i1> {self.names[truth]}, {v.type} {v.splat(1.0)}, {v.type} zeroinitializer"
+        )
+        return name
 
     def step(self, step: Instruction) -> None:
         if step.op == "constant":
@@ -340,10 +398,3 @@ def _sines_and_cosines(block: Block) -> set[int]:
         if step.op in wanted:
             wanted[step.op].add(step.args[0])
     return wanted["sin"] & wanted["cos"]
-
-
-def _operands(step: Instruction) -> tuple[int, ...]:
-    """The values that the code of a step reads."""
-    if step.op in BLOCKS:
-        return (*step.args, *step.extra[1].results)
-    return () if step.op == "item" else step.args

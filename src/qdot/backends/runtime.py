@@ -6,20 +6,20 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from itertools import pairwise
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qdot.backends.llvm import Kernel
 from qdot.backends.llvm_kernel import Tile
+from qdot.backends.memory import aligned, allocate, fields_of, steps_of
 from qdot.backends.python_batch import batch_call
 from qdot.backends.python_call import available, quick_call
+from qdot.backends.rollout import BLOCK, Rollout, roll
 from qdot.compiler.program import Port, Program
-from qdot.errors import ValueShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,14 +30,11 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 WORTH_A_THREAD = 4_000_000
 """Operations, a tenth of a millisecond: less is done before another thread has started."""
 
-LINE = 64
-"""Bytes of a cache line, and of the widest vector."""
-
 STREAMED = 2**23
 """Bytes of results beyond which writing past the caches is quicker, and leaves them to others."""
 
-FEW = 128
-"""Columns that can be written to side by side."""
+PATIENCE = 4_000_000_000
+"""Operations, a tenth of a second: so long an interrupt may wait for a rollout to look up."""
 
 
 @dataclass(frozen=True)
@@ -124,32 +121,63 @@ class Loaded:
         for p in self.interface.outputs:
             target = out[p.name] if p.name in out else allocate(p, batch, self.dtype, layout)
             results[p.name] = target
-            if _steps(target) is None:
+            if steps_of(target) is None:
                 copies.append((target, np.empty(target.shape, self.dtype)))
                 target = copies[-1][1]
             written.append(target)
         past = sum(x.nbytes for x in written) > STREAMED  # more than the cache holds
-        ports = np.array([*(_fields(x) for x in flat), *(_fields(x, past) for x in written)], dtype=np.int64)
-        self._run(ports, batch, threads)
+        ports = np.array([*(fields_of(x) for x in flat), *(fields_of(x, past) for x in written)], dtype=np.int64)
+        self._run(partial(self._part, ports), batch, threads)
         for target, made in copies:
             target[...] = made
         return results
 
-    def _run(self, ports: NDArray[np.int64], batch: int, threads: int | None) -> None:
-        count = self._parts(batch, threads)
+    def rollout(self, run: Rollout, threads: int | None) -> None:
+        """Many steps of a batch, see `backends.rollout`."""
+        if not run.steps or not run.batch:
+            return
+        records = {name: x if _is_told(x) else np.array(x, order="C") for name, x in run.records.items()}
+        given = {name: x if _is_told(x) else np.ascontiguousarray(x) for name, x in run.given.items()}
+        told = replace(run, records=records, given=given)
+        arrays = [told.read(p.name) for p in self.interface.inputs]
+        for p in self.interface.outputs:
+            dropped = p.name not in records
+            arrays.append(allocate(p, run.batch, self.dtype)[None] if dropped else told.written(p.name))
+        ports = np.array([fields_of(x[0]) for x in arrays], dtype=np.int64)
+        shifts = np.array([x.strides[0] if len(x) > 1 else 0 for x in arrays], dtype=np.int64)
+        work = max(run.batch, self._width) * self._cost
+        at_once = max(1, PATIENCE // work)
+        for first in range(0, run.steps, at_once):
+            steps = min(at_once, run.steps - first)
+            self._run(partial(self._roll, ports, shifts, steps), run.batch, threads, steps)
+            ports[:, 0] += steps * shifts
+        for name, x in run.records.items():
+            if records[name] is not x:
+                x[...] = records[name]
+
+    def _roll(self, ports: NDArray[np.int64], shifts: NDArray[np.int64], steps: int, begin: int, end: int) -> None:
+        with self._memory() as mine:
+            table = ports.ctypes.data, shifts.ctypes.data, len(ports)
+            roll()(self._kernel.address, *table, mine.tiles_address, begin, end, BLOCK, steps)
+
+    def _run(self, part: Callable[[int, int], None], batch: int, threads: int | None, steps: int = 1) -> None:
+        """Parts of a batch, from row to row, each on a thread of its own."""
+        count = self._parts(batch, threads, steps)
         if count == 1:
-            self._part(ports, 0, batch)
+            part(0, batch)
             return
         vectors = -(-batch // self._width)
         bounds = [min(batch, vectors * k // count * self._width) for k in range(count + 1)]
-        jobs = [_pool().submit(self._part, ports, a, b) for a, b in pairwise(bounds[1:])]
-        self._part(ports, bounds[0], bounds[1])
-        for job in jobs:
-            job.result()
+        jobs = [_pool().submit(part, a, b) for a, b in pairwise(bounds[1:])]
+        try:
+            part(bounds[0], bounds[1])
+        finally:  # an interrupt must not free memory that others still write to
+            for job in jobs:
+                job.result()
 
-    def _parts(self, batch: int, threads: int | None) -> int:
+    def _parts(self, batch: int, threads: int | None, steps: int = 1) -> int:
         """On how many threads a batch is run."""
-        return max(1, min(threads or CORES, batch * self._cost // WORTH_A_THREAD, batch // self._width))
+        return max(1, min(threads or CORES, steps * batch * self._cost // WORTH_A_THREAD, batch // self._width))
 
     def _part(self, ports: NDArray[np.int64], begin: int, end: int) -> None:
         with self._memory() as mine:
@@ -179,7 +207,7 @@ class _Row:
     def __init__(self, interface: Interface, dtype: np.dtype[Any]) -> None:
         ports = (*interface.inputs, *interface.outputs)
         rows = [np.zeros((1, p.size), dtype) for p in ports]
-        self.ports = np.array([_fields(x) for x in rows], dtype=np.int64)
+        self.ports = np.array([fields_of(x) for x in rows], dtype=np.int64)
         self.address = self.ports.ctypes.data
         shaped = [r.reshape(p.shape) for r, p in zip(rows, ports, strict=True)]
         self.inputs = shaped[: len(interface.inputs)]
@@ -195,67 +223,20 @@ class _Memory:
         self.tiles_address = tiles.ctypes.data
 
 
-def allocate(port: Port, batch: int, dtype: np.dtype[Any], layout: str = "auto") -> NDArray[Any]:
-    """An array (batch, *shape) in which the batch lies next to each other ("batch"), or row after row ("rows").
-
-    Short vectors read and write fastest in the first way; matrices are many columns, far apart, so "auto" takes the
-    second for them, with long rows filled up to whole cache lines. A column is filled up a little more: columns a
-    power of two apart would all fall into the same lines.
-    """
-    line = LINE // dtype.itemsize
-    if layout == "rows":
-        return aligned((batch, *port.shape), dtype)
-    if layout == "auto" and (len(port.shape) > 1 or port.size > FEW):
-        length = -(-port.size // line) * line if port.size > line else port.size
-        return aligned((batch, length), dtype)[:, : port.size].reshape(batch, *port.shape)
-    columns = aligned((*port.shape, -(-batch // line) * line + line), dtype)
-    axes = len(port.shape)
-    return columns.transpose(axes, *range(axes))[:batch]
-
-
 def _as_rows(array: NDArray[Any], port: Port, batch: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """An input as (batch, …) in the program's dtype, as a kernel can read it; a single row repeats with stride zero."""
     if array.ndim == len(port.shape):
         array = np.broadcast_to(array, (batch, *port.shape))
     if array.dtype is not dtype:
         array = array.astype(dtype, copy=False)
-    steps = _steps(array)
+    steps = steps_of(array)
     odd = steps is None or steps[0] % array.itemsize or steps[1] % array.itemsize  # a field of a structured array, say
     return np.ascontiguousarray(array) if odd else array
 
 
-def _steps(array: NDArray[Any]) -> tuple[int, int] | None:
-    """Bytes from row to row and from column to column, or None where no one number tells the latter."""
-    strides = array.strides
-    if array.ndim == 2:
-        return strides[0], strides[1]
-    if array.ndim == 1:
-        return strides[0], array.itemsize
-    for n, outer, inner in zip(array.shape[2:], strides[1:], strides[2:], strict=False):
-        if outer != n * inner:
-            return None
-    return strides[0], strides[-1]
-
-
-def _fields(array: NDArray[Any], past_the_cache: bool = False) -> tuple[int, int, int, bool]:
-    """(address, row step, column step, whether to write past the cache), steps in elements."""
-    steps, size = _steps(array), array.itemsize
-    assert steps is not None
-    row, column = steps
-    if row % size or column % size:
-        raise ValueShapeError("an array's entries lie at odd distances (a field of a structured array?); copy it first")
-    address = array.ctypes.data
-    apart = column if row == size else row if column == size else 1
-    streams = past_the_cache and address % LINE == 0 and apart % LINE == 0
-    return address, row // size, column // size, streams
-
-
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A new array that starts with a cache line, as whole vectors like it."""
-    size = prod(shape) * dtype.itemsize
-    room = np.empty(size + LINE, np.uint8)
-    start = -room.ctypes.data % LINE
-    return room[start : start + size].view(dtype).reshape(shape)
+def _is_told(array: NDArray[Any]) -> bool:
+    """Whether a kernel can be told how the arrays (batch, *shape) of this one lie."""
+    return steps_of(array[0]) is not None and not any(step % array.itemsize for step in array.strides)
 
 
 @cache

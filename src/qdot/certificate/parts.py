@@ -118,6 +118,12 @@ def _normalized(c: Moving) -> Sides:
     return [c.joint.normalized(end), c.joint.normalized(neutral)], [end, neutral]
 
 
+def _neutral(c: Moving) -> Sides:
+    """Plain coordinates count from there; quaternions have no zero."""
+    q = c.joint.neutral()
+    return q, [0.0] * len(q) if c.joint.nq == c.joint.nv else q
+
+
 def _bracket(c: Moving) -> Sides:
     def twice(first: Scalars, then: Scalars) -> list[Scalar]:
         return list(scalars_in(c.along(first, lambda q: c.along(then, c.joint.transform, q))))
@@ -135,6 +141,7 @@ JOINT_LAWS = (
     Law("retract(q, v)", "where rate(q, v) leads", _retract),
     Law("difference(q, q1)", "the inverse of retract(q, v)", _difference),
     Law("normalized(q)", "q itself, where retract(q, v) leads", _normalized),
+    Law("neutral()", "zero, where velocities are the rates of the coordinates", _neutral),
     Law("bracket(u, v)", "how derivatives of transform(q) along rates fail to commute", _bracket),
 )
 

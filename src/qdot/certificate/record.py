@@ -119,7 +119,7 @@ class Certificate:
             quantities = len({c.quantity for c in self.comparisons if not c.part})
             return (
                 f"{self.model}: {len(self.routes)} routes to {quantities} quantities, and the laws of every joint and "
-                f"inertia, agree to {_size(self.disagreement)} relative {over} (tolerance {self.tolerance:g})"
+                f"inertia, agree to {_size(self.disagreement)} relative {over} (tolerance {self.tolerance:.2g})"
             )
         return "\n".join([f"{self.model}: the routes disagree {over}", *(f"  {line}" for line in self.reasons())])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import inf
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,13 @@ TOLERANCE = 1e-9
 """Rounding adds up to some 1e-15 of the terms for an arm and 1e-12 for chains of a hundred bodies; a wrong sign, factor
 or term is of their own order, 1. Anything between is suspect, and this leaves a factor of a thousand to both sides."""
 
+EPS = float(np.finfo(float).eps)
+MARGIN = 10
+"""A small length at the end of a large one is rounded to EPS of the large one, a few times."""
+
+COARSEST = 1e-3
+"""A tolerance beyond which mistakes would pass."""
+
 QUANTITIES = (*OF_BODIES, *OF_FREEDOMS, *OF_THE_WHOLE)
 
 Watch = Callable[[str, int, int], None]
@@ -37,20 +44,27 @@ Watch = Callable[[str, int, int], None]
 
 
 def verify(
-    model: Model, *, states: int = 5, seed: int = 0, tolerance: float = TOLERANCE, watch: Watch | None = None
+    model: Model, *, states: int = 5, seed: int = 0, tolerance: float | None = None, watch: Watch | None = None
 ) -> Certificate:
     """Compute accelerations, forces, M, energy and momentum by every formulation at random states, and compare.
 
     The certificate tells the largest disagreement, on which body it is, and a verdict; print it. Each joint and each
-    inertia is also asked alone, so that a wrong one is named. `tolerance` is relative to the size of the terms.
+    inertia is also asked alone, so that a wrong one is named. `tolerance` is relative to the size of the terms: 1e-9
+    unless lengths differ so much that double precision does not know the smallest so well; then a note says so.
     """
     require_model(model, "verify")
     _check(model, states, seed, tolerance)
+    own = TOLERANCE if tolerance is None else tolerance
+    rounding = min(MARGIN * EPS * _length_ratio(model), COARSEST)
+    raised = tolerance is None and rounding > own
+    tolerance = rounding if raised else own
     sample = Sample.drawn(model, states, seed)
     problems = {body.name: physical_problem(body.inertia) for body in model.bodies}
     doubts = {name: problem for name, problem in problems.items() if problem is not None}
     notes = list(_notes(model, physical=not doubts))
-    laws = list(part_comparisons(sample, tolerance, seed))
+    if rounding > own:
+        notes.append(_of_rounding(model, tolerance, raised))
+    laws = list(part_comparisons(sample, own, seed))
     chosen = [quantity for quantity in QUANTITIES if _applies(quantity, model)]
     found: list[Comparison] = []
     with np.errstate(all="ignore"):  # a route that divides by zero is told as one without an answer
@@ -73,11 +87,28 @@ def verify(
     )
 
 
-def _check(model: Model, states: int, seed: int, tolerance: float) -> None:
+def _length_ratio(model: Model) -> float:
+    """How far from the root a body may be, beside the smallest size of one: the root of I/m about its own origin."""
+    reach, sizes = [0.0], [inf]
+    for body in model.bodies:
+        mass, inertia = abs(float(body.inertia.mass)), body.inertia.rotational
+        reach.append(reach[body.parent] + float(body.placement.position.norm()))
+        spread = abs(float(inertia.xx)) + abs(float(inertia.yy)) + abs(float(inertia.zz))
+        sizes += [sqrt(spread / (2 * mass))] if mass * spread > 0 else []
+    return (max(reach) + max((x for x in sizes if x < inf), default=0.0)) / min(sizes)
+
+
+def _of_rounding(model: Model, tolerance: float, raised: bool) -> str:
+    ratio = _length_ratio(model)
+    known = f"lengths in it differ by {ratio:.0e}, double precision knows the smallest to {ratio * EPS:.0e} of itself"
+    return f"{known}: smaller disagreements are rounding" + (f", the tolerance is {tolerance:.0e}" if raised else "")
+
+
+def _check(model: Model, states: int, seed: int, tolerance: float | None) -> None:
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueShapeError(f"verify: {name} is a whole number from {least} on, got {value!r}")
-    if not (is_number(tolerance) and 0 < tolerance < inf):
+    if tolerance is not None and not (is_number(tolerance) and 0 < tolerance < inf):
         raise ValueShapeError(f"verify: tolerance is a positive number, got {tolerance!r}")
     constants = [
         model.gravity,

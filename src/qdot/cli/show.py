@@ -100,7 +100,7 @@ def summary(model: Model, source: str) -> Table:
 
 
 COUNTED = (
-    "frames", "actuators", "tendons", "loops", "constraints", "pairs", "exclusions", "sensors", "keyframes"
+    "frames", "actuators", "tendons", "bushings", "loops", "constraints", "pairs", "exclusions", "sensors", "keyframes"
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from qdot.description import (
     Affine,
     ConnectRecord,
     CouplingRecord,
+    DistanceRecord,
     KeyframeRecord,
     LoopRecord,
     OnContacts,
@@ -248,6 +249,8 @@ def _constraint(record: LoopRecord | ConstraintRecord) -> Row:
             kind, held = "point", f"{record.frame1} to {record.frame2}"
         case WeldRecord():
             kind, held = "weld", f"{record.frame2} to {record.frame1}"
+        case DistanceRecord():
+            kind, held = f"rod, {number(record.length)} m", f"{record.frame1} to {record.frame2}"
         case CouplingRecord():
             kind, held = "coupling", _coupling(record)
     return record.name, kind, held, NOTHING if active else "no"

@@ -74,8 +74,9 @@ def routes_table(certificate: Certificate) -> Table:
 def bodies_table(certificate: Certificate, every: bool) -> Table:
     """The largest disagreement on each body; only where there is too large a one, unless all are asked for."""
     rows: list[Row] = []
+    off = {name for failure in certificate.failures for name in failure.off}
     for name, x in certificate.by_body.items():
-        agrees = x <= certificate.tolerance
+        agrees = name not in off
         if every or not agrees:
             first = Text("look here first", "bold red") if name in certificate.suspects else NOTHING
             rows.append((_mark([agrees]), name, certificate.joints[name], _number(x), first))

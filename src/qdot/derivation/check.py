@@ -34,7 +34,8 @@ zero as derived is rounding in the engine."""
 
 @dataclass(frozen=True)
 class Case:
-    """A state of the model with numbers for all its symbols; tau are the joint forces that give the acceleration a."""
+    """A state of the model with numbers for all its symbols; tau are the joint forces that give the acceleration a,
+    p the momenta, u and w what actuators are told."""
 
     model: Model
     q: list[float]
@@ -42,6 +43,8 @@ class Case:
     a: list[float]
     tau: list[float]
     p: list[float]
+    u: list[float]
+    w: list[float]
     wrenches: Wrenches
     constants: Mapping[Any, float]
     size: float
@@ -80,7 +83,8 @@ def cases(model: Model, constants: Mapping[Any, Constant], frames: Sequence[str]
         wrenches = {frame: Force.of(rng.normal(size=6).tolist()) for frame in frames}
         tau = inverse_dynamics(numeric, q, v, a, wrenches=wrenches)
         M = mass_matrix(numeric, q)
-        found.append(Case(numeric, q, v, a, tau, matvec(M, v), wrenches, values, _size(numeric, M)))
+        u, w = rng.normal(size=model.nu).tolist(), rng.normal(size=model.na).tolist()
+        found.append(Case(numeric, q, v, a, tau, matvec(M, v), u, w, wrenches, values, _size(numeric, M)))
     return found
 
 

@@ -19,19 +19,22 @@ import sympy
 
 from qdot.algebra import Scalar
 from qdot.algebra.linalg import Matrix
-from qdot.algorithms import bias, closure, crba, energy, jacobian as jacobians, lagrangian
+from qdot.algorithms import actuators, bias, closure, crba, energy, inverse_mass, jacobian as jacobians, lagrangian
 from qdot.derivation import engine
 from qdot.derivation.c_writer import c_source
 from qdot.derivation.check import Case, Check, cases, compared
+from qdot.derivation.code import functions_of
 from qdot.derivation.constants import named
 from qdot.derivation.latex_writer import latex_document
 from qdot.derivation.markdown_writer import markdown_page, plain_text
-from qdot.derivation.numpy_writer import numpy_source
+from qdot.derivation.numpy_writer import compare_steps, numpy_source
+from qdot.derivation.page import Report
+from qdot.derivation.quantity import quantity
 from qdot.derivation.report import report
 from qdot.derivation.ring import TooLong
-from qdot.derivation.steps import FUNCTIONS, Steps, steps_of
+from qdot.derivation.steps import Steps, require, steps_of
 from qdot.derivation.terms import Letters, Terms
-from qdot.errors import DerivationError, SingularError, UnknownNameError
+from qdot.errors import DerivationError, SingularError
 from qdot.model.model import Model, require_model
 
 Form: TypeAlias = Literal["auto", "closed", "recursive"]
@@ -64,27 +67,12 @@ def _names(given: Iterable[str], argument: str) -> tuple[str, ...]:
     return names
 
 
-def quantity(
-    reference: Callable[[Case], Any], *, by_rows: bool = False
-) -> Callable[[Callable[[Derivation], Any]], Any]:
-    """A quantity of a derivation: computed once, then compared with what the engine says, each freedom `by_rows`."""
-
-    def decorated(compute: Callable[[Derivation], Any]) -> Any:
-        def value(derivation: Derivation) -> Any:
-            rows = max(1, derivation.model.nv) if by_rows else 1
-            return derivation._checked(compute.__name__, compute(derivation), reference, rows)
-
-        value.__doc__ = compute.__doc__
-        return cached_property(value)
-
-    return decorated
-
-
 class Derivation:
     """The equations of a model; the letters are those of the textbooks, indices of arrays start at 0.
 
-    `q`, `v`, `a`, `tau`, `p` are the symbols of coordinates, velocities, accelerations, joint forces and momenta;
-    `constants` tells what the other symbols are; `checks` how far each quantity given out was from the engine's.
+    `q`, `v`, `a`, `tau`, `p` are the symbols of coordinates, velocities, accelerations, joint forces and momenta, `u`
+    and `w` those of controls and activations of actuators; `constants` tells what the other symbols are; `checks` how
+    far each quantity given out was from the engine's.
     """
 
     def __init__(self, model: Model, chosen: tuple[str, ...] = (), wrenches: tuple[str, ...] = ()) -> None:
@@ -93,9 +81,12 @@ class Derivation:
         self.letters = letters = Letters.of(model, wrenches)
         letters.refuse_clashes(model, self.constants)
         self.q, self.v, self.a, self.tau, self.p = letters.q, letters.v, letters.a, letters.tau, letters.p
+        self.u, self.w = letters.u, letters.w
         self.checks: dict[str, Check] = {}
         self._terms = Terms(self.named, letters)
         self._jacobians: dict[str, Any] = {}
+        self._functions: dict[bool, dict[str, Steps]] = {}
+        self._pages: dict[bool, Report] = {}
 
     def __repr__(self) -> str:
         return f"<Derivation of {self.model.name!r}: nv={self.model.nv}, symbols {[s.name for s in self.constants]}>"
@@ -140,6 +131,11 @@ class Derivation:
     def M(self) -> Any:
         """The mass matrix, n × n."""
         return self._matrix(self._terms.M)
+
+    @quantity(lambda case: inverse_mass.inverse_mass_matrix(case.model, case.q))
+    def M_inverse(self) -> Any:
+        """M⁻¹, n × n, of up to four coupled freedoms; of more as `steps("inverse_mass_matrix")`."""
+        return self._matrix(self._terms.M_inverse)
 
     @quantity(engine.mass_matrix_rate)
     def M_dot(self) -> Any:
@@ -204,6 +200,11 @@ class Derivation:
         """ψ = τ + Σ Jᵀ f + springs, dampers, friction …, (n,): on the right of the equations (H6)."""
         return self._vector(self._terms.psi, [*self.tau, *self.v])
 
+    @quantity(lambda case: actuators.actuation(case.model, case.q, case.v, case.u, case.w))
+    def actuation(self) -> Any:
+        """τ of the actuators for controls u and activations w, (n,): f = gain u + bias, carried to the joints."""
+        return self._vector(self._terms.actuation, [*self.u, *self.w])
+
     @cached_property
     def residual(self) -> Any:
         """M q̈ + V + G - ψ, (n,): zero along every motion."""
@@ -265,20 +266,22 @@ class Derivation:
     @quantity(lambda case: engine.constraint_residuals(case.model, case.q))
     def phi(self) -> Any:
         """The constraints φ(q) = 0 of the model, row by row; loops, which are held by their motion, have none here."""
-        return self._vector(engine.constraint_residuals(self._terms.model, self._terms.q))
+        return self._vector(self._terms.phi)
 
-    @quantity(lambda case: engine.constraint_jacobian(case.model, case.q))
+    @quantity(engine.constraint_jacobian)
     def phi_jacobian(self) -> Any:
         """∂φ/∂q, rows × n, then a row for each motion that a loop joint does not allow (T6, T17)."""
-        return self._matrix(engine.constraint_jacobian(self._terms.model, self._terms.q))
+        return self._matrix(self._terms.phi_jacobian)
 
     # ── written ──────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
     def readable(self) -> bool:
-        """Whether the closed form is short enough to read: M and V together have no more than READABLE terms."""
+        """Whether the closed form is short enough to read: M and V together have no more than READABLE terms, and no
+        spring, friction or actuator is a riddle."""
         terms = Terms(self.named, self.letters, limit=READABLE)
         try:
+            _ = terms.P, terms.psi, terms.actuation
             return sum(len(x.terms) for x in [*terms.V, *(x for row in terms.M for x in row)]) <= READABLE
         except TooLong:
             return False
@@ -306,28 +309,34 @@ class Derivation:
     def steps(self, *names: str) -> Steps:
         """Functions as assignments that share what they have in common: those of the recursive algorithms."""
         for name in names:
-            if name not in FUNCTIONS:
-                raise UnknownNameError("function", name, FUNCTIONS, f"the derivation of {self.model.name!r}")
-        numpy_source(self, recursive=True)  # which is compared with the engine
-        return steps_of(self, names, recursive=True)
+            require(self, name)
+        found = steps_of(self, names, recursive=True)
+        compare_steps(self, found)
+        return found
+
+    def functions(self, *, recursive: bool) -> dict[str, Steps]:
+        """What code is written of: each function the model has, as steps of its own, in closed form or not."""
+        if recursive not in self._functions:
+            self._functions[recursive] = functions_of(self, recursive=recursive)
+        return self._functions[recursive]
 
     def text(self, form: Form = "auto") -> str:
         """All equations with what they mean, as plain text. `form` is "closed", "recursive", or what is readable."""
-        return plain_text(report(self, recursive=self._recursive(form)))
+        return plain_text(self._page(form))
 
     def latex(self, form: Form = "auto") -> str:
         """The same as a LaTeX document."""
-        return latex_document(report(self, recursive=self._recursive(form)))
+        return latex_document(self._page(form))
 
     def markdown(self, form: Form = "auto") -> str:
         """The same in Markdown with formulas."""
-        return markdown_page(report(self, recursive=self._recursive(form)))
+        return markdown_page(self._page(form))
 
     def html(self, path: str | os.PathLike[str] | None = None, form: Form = "auto") -> str:
         """The same as a page that stands alone, with a picture of the mechanism; written to `path` if given."""
         from qdot.derivation.html_writer import html_page  # which draws
 
-        page = html_page(self, report(self, recursive=self._recursive(form)))
+        page = html_page(self, self._page(form))
         if path is not None:
             try:
                 Path(path).write_text(page, "utf-8")
@@ -343,6 +352,12 @@ class Derivation:
         """C source of the functions, from the same steps as `numpy`."""
         self.numpy(form)
         return c_source(self, recursive=self._recursive(form))
+
+    def _page(self, form: Form) -> Report:
+        recursive = self._recursive(form)
+        if recursive not in self._pages:
+            self._pages[recursive] = report(self, recursive=recursive)
+        return self._pages[recursive]
 
     def _recursive(self, form: Form) -> bool:
         if form not in ("auto", "closed", "recursive"):

@@ -9,12 +9,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import sympy
-from sympy.printing.mathml import mathml
+from sympy.printing.mathml import MathMLPresentationPrinter
 
 from qdot.algorithms.configuration import retract
 from qdot.derivation.check import with_values
 from qdot.derivation.letters import lines_of, spoken
-from qdot.derivation.report import Equation, Report, Table
+from qdot.derivation.page import Equation, Report, Table
 from qdot.model.model import Model
 from qdot.plots import draw
 
@@ -34,11 +34,69 @@ nav { margin: .8rem 0; display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
 nav a { color: var(--accent); text-decoration: none; white-space: nowrap; }
 p { margin: .3rem 0; } .means { color: var(--quiet); margin: 0 0 .9rem 1.2rem; }
 .formula { margin: .5rem 0 .1rem 1.2rem; padding: .15rem 0; overflow-x: auto; overflow-y: hidden; }
-.formula div { margin-left: 2rem; }
-math { font-size: 1.08em; } mtd { padding: .2em .6em; }
+.formula div { margin: .45rem 0 0 2rem; }
+math { font-size: 1.08em; } mtd { padding: .35em .7em; math-style: normal; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top; }
 th { color: var(--quiet); font-weight: normal; border-bottom: 1px solid var(--line); }
 """
+
+
+_SPELLED = {
+    "<mo>&InvisibleTimes;</mo><mrow><mi>sin": '<mspace width="0.17em"/><mrow><mi>sin',
+    "<mo>&InvisibleTimes;</mo><mrow><mi>cos": '<mspace width="0.17em"/><mrow><mi>cos',
+    "&InvisibleTimes;": "&#8290;",
+    "<mo>-</mo>": "<mo>&#8722;</mo>",
+    "<mn>-": "<mn>&#8722;",
+}
+"""What SymPy writes, as browsers show it best."""
+
+_DOTTED = re.compile("<mi>(.)&#(775|776);</mi>")
+"""A letter with one or two dots over it, as characters."""
+
+
+class _Printer(MathMLPresentationPrinter):  # type: ignore[misc]
+    """Writes choices behind a brace, a line for each."""
+
+    def _print_Piecewise(self, x: Any) -> Any:
+        table = self.dom.createElement("mtable")
+        table.setAttribute("columnalign", "left")
+        for value, condition in x.args:
+            row = self.dom.createElement("mtr")
+            told = self._word("otherwise") if condition == True else self._if(condition)  # noqa: E712
+            for part in (self._print(value), told):
+                cell = self.dom.createElement("mtd")
+                cell.appendChild(part)
+                row.appendChild(cell)
+            table.appendChild(row)
+        brace = self.dom.createElement("mo")
+        brace.appendChild(self.dom.createTextNode("{"))
+        return self._row(brace, table)
+
+    def _if(self, condition: Any) -> Any:
+        return self._row(self._word("if\u00a0"), self._print(condition))
+
+    def _word(self, word: str) -> Any:
+        text = self.dom.createElement("mtext")
+        text.appendChild(self.dom.createTextNode(word))
+        return text
+
+    def _row(self, *parts: Any) -> Any:
+        row = self.dom.createElement("mrow")
+        for part in parts:
+            row.appendChild(part)
+        return row
+
+
+def mathml(expression: Any) -> str:
+    """An expression as browsers read it."""
+    text = _Printer().doprint(expression)
+    for given, shown in _SPELLED.items():
+        text = text.replace(given, shown)
+    return _DOTTED.sub(lambda found: _over(found[1], {"775": "&#729;", "776": "&#168;"}[found[2]]), text)
+
+
+def _over(letter: str, dots: str) -> str:
+    return f'<mover accent="true"><mi>{letter}</mi><mo>{dots}</mo></mover>'
 
 
 def html_page(derivation: Derivation, page: Report) -> str:
@@ -104,14 +162,12 @@ def _table(table: Table, page: Report) -> str:
 def _math(expression: Any, page: Report, *, signed: bool = False) -> str:
     written = {symbol: _written(symbol, page) for symbol in expression.free_symbols}
     if isinstance(expression, sympy.Eq):
-        sides = [mathml(side.xreplace(written), printer="presentation") for side in expression.args]
-        inner = "<mo>=</mo>".join(sides)
+        inner = "<mo>=</mo>".join(mathml(side.xreplace(written)) for side in expression.args)
     else:
-        inner = mathml(expression.xreplace(written), printer="presentation")
-    if signed and not re.match("(<mrow>)*<m[on]>-", inner):  # as printed, which is not the order of text
+        inner = mathml(expression.xreplace(written))
+    if signed and not re.match("(<mrow>)*<m[on]>&#8722;", inner):  # as printed, which is not the order of text
         inner = f"<mo>+</mo>{inner}"
-    inner = inner.replace("&InvisibleTimes;", "&#8290;")
-    return f"<math><mrow>{inner}</mrow></math>"
+    return f'<math displaystyle="true"><mrow>{inner}</mrow></math>'
 
 
 def _written(symbol: Any, page: Report) -> Any:

@@ -21,7 +21,7 @@ def inverse(ring: Ring, M: Matrix, names: Sequence[str]) -> Matrix:
         if len(block) > LARGEST:
             raise DerivationError(
                 f"the inverse of a mass matrix that couples {len(block)} freedoms is not written down, {LARGEST} is "
-                "the most; qdot.forward_dynamics and qdot.inverse_mass_matrix give it in numbers"
+                "the most; steps('inverse_mass_matrix', 'connection_coefficients', 'hamiltonian') have no such limit"
             )
         part = [[M[i][j] for j in block] for i in block]
         determinant = _minor(ring, part, range(len(block)), range(len(block)))

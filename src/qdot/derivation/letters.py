@@ -7,10 +7,8 @@ from typing import Any
 
 import sympy
 
-from qdot.derivation.report import Report, shown
-
-WIDE = 90
-"""Characters of an expression that fits a line, as SymPy prints it."""
+from qdot.derivation.page import Report
+from qdot.derivation.parts import WIDE
 
 _NUMBERED = re.compile(r"(v|a)_(\d+)")
 
@@ -28,7 +26,6 @@ def spoken(symbol: Any, page: Report) -> tuple[str, str, str]:
 
 def lines_of(expression: Any) -> list[Any]:
     """A long sum as parts that each fit a line, in the order in which SymPy prints them; anything else in one piece."""
-    expression = shown(expression)
     if not isinstance(expression, sympy.Add) or len(str(expression)) <= WIDE:
         return [expression]
     lines: list[list[Any]] = [[]]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import sympy
+from sympy.printing.str import StrPrinter
 
-from qdot.derivation.latex_writer import aligned, latex_names
+from qdot.derivation.latex_writer import latex_names, rows_of
 from qdot.derivation.letters import lines_of
-from qdot.derivation.report import Report, Table
+from qdot.derivation.page import Equation, Report, Table
 
 
 def markdown_page(page: Report) -> str:
@@ -22,8 +23,15 @@ def markdown_page(page: Report) -> str:
             if isinstance(item, Table):
                 parts += ["", *_table(item, names)]
             else:
-                parts += ["", *([f"{item.words}:", ""] if item.words else []), "$$", aligned(item, names), "$$"]
+                parts += ["", "$$", _formula(item, names), "$$", *(["", f"*{item.words}*"] if item.words else [])]
     return "\n".join(parts) + "\n"
+
+
+def _formula(equation: Equation, names: dict[Any, str]) -> str:
+    rows = rows_of(equation, names)
+    if r"\\ &\quad" not in rows:
+        return rows.replace("&= ", "= ", 1)
+    return "\n".join([r"\begin{aligned}", rows, r"\end{aligned}"])
 
 
 def _table(table: Table, names: dict[Any, str]) -> list[str]:
@@ -34,8 +42,18 @@ def _table(table: Table, names: dict[Any, str]) -> list[str]:
     return [f"| {' | '.join(table.columns)} |", f"|{'---|' * len(table.columns)}", *rows]
 
 
+class _Printer(StrPrinter):  # type: ignore[misc]
+    """Choices in words."""
+
+    def _print_Piecewise(self, x: Any) -> str:
+        *cases, (last, _) = x.args
+        told = [f"{self._print(value)} if {self._print(condition)}" for value, condition in cases]
+        return ", ".join([*told, f"{self._print(last)} otherwise"])
+
+
 def plain_text(page: Report) -> str:
     """The page for a terminal: expressions as SymPy prints them."""
+    spelled = _Printer().doprint
     parts = [page.title, page.checked]
     for section in page.sections:
         parts += ["", section.title, "-" * len(section.title)]
@@ -44,7 +62,7 @@ def plain_text(page: Report) -> str:
             if isinstance(item, Table):
                 parts += ["  ".join(str(cell) for cell in row if str(cell)) for row in item.rows]
             else:
-                first, *others = map(str, lines_of(item.right))
+                first, *others = map(spelled, lines_of(item.right))
                 parts += [f"{item.left} = {first}", *(f"    {x if x.startswith('-') else f'+ {x}'}" for x in others)]
                 parts += [f"    {item.words}"] if item.words else []
     return "\n".join(parts) + "\n"

@@ -1,72 +1,40 @@
-"""A derivation as a page: sections of words, tables and equations, for the writers to spell."""
+"""A derivation as a page: its closed form section by section, or its steps, with all numbers written alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import sympy
 from sympy import Symbol
 
-from qdot.derivation.steps import Steps
-from qdot.derivation.words import OF_THE_TREE, Words
+from qdot.derivation.numerals import DIGITS, are_fractions, are_rounded, spelled
+from qdot.derivation.page import Equation, Report, Section, Table, letter, symbols_in
+from qdot.derivation.parts import in_parts
+from qdot.derivation.stepwise import inverse_in_steps, of_the_tree, stepwise
+from qdot.derivation.words import OF_ACTUATORS, Words
 from qdot.errors import DerivationError
 
 if TYPE_CHECKING:
     from qdot.derivation.derivation import Derivation
 
-DIGITS = 6
-"""Of decimals on a page; SymPy and code get all of them."""
-
-
 FEW = 3
 """Freedoms up to which a page tells which of them are not coupled."""
+
+NARROW = 40
+"""Characters of a left-hand side."""
 
 WIDEST = 150
 """Characters of a row of a matrix that fits a page."""
 
 
-@dataclass(frozen=True)
-class Equation:
-    """left = right, and what it means."""
-
-    left: Any
-    right: Any
-    words: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of texts and expressions."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page: its words, then its tables and equations."""
-
-    title: str
-    words: str
-    items: tuple[Equation | Table, ...]
-
-
-@dataclass(frozen=True)
-class Report:
-    """A page; `velocities` tells whether v is q̇, and so is written."""
-
-    title: str
-    checked: str
-    sections: tuple[Section, ...]
-    velocities_are_rates: bool
-
-
 def report(derivation: Derivation, *, recursive: bool) -> Report:
     """All there is to say about a model. Every quantity on it has been compared with the engine."""
-    found = list(_recursive(derivation) if recursive else _closed(derivation))
+    found = list(stepwise(derivation) if recursive else _closed(derivation))
+    rights = [item.right for section in found for item in section.items if isinstance(item, Equation)]
+    fractions = are_fractions(rights)
+    found = in_parts(_numbered(section, fractions) for section in found)
     sections = (_symbols(derivation, symbols_in(found)), *found)
     worst = max((check.error for check in derivation.checks.values()), default=0.0)
     states = max((check.states for check in derivation.checks.values()), default=0)
@@ -74,26 +42,19 @@ def report(derivation: Derivation, *, recursive: bool) -> Report:
         f"Compared with the engine at {states} random states, with random values for all symbols: "
         f"{len(derivation.checks)} quantities, the largest error is {worst:.0e} of a largest entry."
     )
+    if not fractions and are_rounded(rights):
+        checked += f" Decimals are rounded to {DIGITS} digits here; source code has all of them."
     named = derivation.model.name.replace("_", " ")
     return Report(f"Equations of motion of {named}", checked, sections, derivation.plain)
 
 
-def symbols_in(sections: Iterable[Section]) -> set[Any]:
-    """All symbols in the equations and tables of a page."""
-    found: set[Any] = set()
-    for section in sections:
-        for item in section.items:
-            cells = [item.left, item.right] if isinstance(item, Equation) else [x for row in item.rows for x in row]
-            for cell in cells:
-                found |= getattr(cell, "free_symbols", set())
-    return found
-
-
-def shown(expression: Any) -> Any:
-    """An expression with short decimals."""
-    expression = sympy.sympify(expression)
-    decimals = expression.atoms(sympy.Float)
-    return expression.xreplace({x: sympy.Float(f"{float(x):.{DIGITS}g}", DIGITS) for x in decimals})
+def _numbered(section: Section, fractions: bool) -> Section:
+    """With its numbers as fractions or as decimals."""
+    items = (
+        replace(item, right=spelled(item.right, fractions)) if isinstance(item, Equation) else item
+        for item in section.items
+    )
+    return replace(section, items=tuple(items))
 
 
 def _closed(d: Derivation) -> Iterator[Section]:
@@ -101,8 +62,8 @@ def _closed(d: Derivation) -> Iterator[Section]:
     acceleration = "q̈" if d.plain else "v̇"
     yield Section(
         "Equations of motion",
-        f"ψ = M {acceleration} + V + G, one line for each freedom.{_of_the_tree(d)}",
-        tuple(Equation(eq.rhs, eq.lhs, words.equation(i)) for i, eq in enumerate(d.equations)),
+        f"ψ = M {acceleration} + V + G, one line for each freedom.{of_the_tree(d)}",
+        tuple(Equation(_applied(i, eq.rhs), eq.lhs, words.equation(i)) for i, eq in enumerate(d.equations)),
     )
     yield Section(
         "Inertia",
@@ -110,7 +71,7 @@ def _closed(d: Derivation) -> Iterator[Section]:
         (
             *_matrix("M", d.M, listed=True),
             *(
-                Equation(_letter("M", i, j), d.M[i, j], words.inertia(i, j, d.M[i, j], d.q))
+                Equation(letter("M", i, j), d.M[i, j], words.inertia(i, j, d.M[i, j], d.q))
                 for i in n
                 for j in n
                 if i <= j and (d.M[i, j] != 0 or d.model.nv <= FEW)
@@ -122,26 +83,30 @@ def _closed(d: Derivation) -> Iterator[Section]:
     yield Section(
         "Gravity",
         "What holds the mechanism still against its weight, on the left of the equations.",
-        tuple(Equation(_letter("G", i), d.G[i], words.gravity(i, d.G[i])) for i in n),
+        tuple(Equation(letter("G", i), d.G[i], words.gravity(i, d.G[i])) for i in n),
     )
     if list(d.psi) != d.tau:
         text = "What acts on the joints: drives τ, and friction, springs and external forces (ψ)."
-        yield Section("Forces", text, tuple(Equation(_letter("psi", i), d.psi[i]) for i in n))
+        yield Section("Forces", text, tuple(Equation(letter("psi", i), d.psi[i]) for i in n))
     yield Section(
         "Energies",
         "Kinetic energy, potential energy, and Lagrange's function K - P.",
         (Equation(Symbol("K"), d.K), Equation(Symbol("P"), d.P), Equation(Symbol("L"), d.L)),
     )
+    if d.model.nu:
+        items = (Equation(s, x) for s, x in zip(d.tau, d.actuation, strict=True))
+        yield Section("Actuators", OF_ACTUATORS, tuple(items))
     yield from _christoffel(d)
-    if d.plain and d.invertible:
-        yield _hamilton(d)
-    elif d.singular:
-        yield Section("Hamilton's equations", f"They are left out: {d.singular}.", ())
+    if d.invertible:
+        yield from _inverse(d)
+    else:
+        yield from inverse_in_steps(d)
     yield from _frames(d)
 
 
-def _of_the_tree(d: Derivation) -> str:
-    return f" {OF_THE_TREE}" if d.constrained else ""
+def _applied(i: int, psi: Any) -> Any:
+    """ψ_i as a left-hand side: written out where it is short."""
+    return psi if len(str(psi)) <= NARROW else letter("psi", i)
 
 
 def _symbols(d: Derivation, used: set[Any]) -> Section:
@@ -158,6 +123,11 @@ def _symbols(d: Derivation, used: set[Any]) -> Section:
         rows += [(s, constant.words, constant.unit, value)] if s in used else []
     for frame, forces in d.letters.forces.items():
         rows += [(s, f"external wrench on {frame}", "N·m" if k < 3 else "N", "") for k, s in enumerate(forces)]
+    for actuator, u in zip(d.model.actuators, d.u, strict=True):
+        rows += [(u, f"control of actuator {actuator.name}", "", "")] if u in used else []
+    filtered = (actuator for actuator in d.model.actuators if actuator.dynamics is not None)
+    for actuator, w in zip(filtered, d.w, strict=True):
+        rows += [(w, f"activation of actuator {actuator.name}", "", "")] if w in used else []
     rates = "q̇ (v), accelerations q̈ (a)" if d.plain else "v, accelerations v̇ (a)"
     text = f"Velocities are {rates}, joint forces τ, momenta p."
     return Section("Symbols", text, (Table(("symbol", "meaning", "unit", "value"), tuple(rows)),))
@@ -165,11 +135,11 @@ def _symbols(d: Derivation, used: set[Any]) -> Section:
 
 def _velocity_forces(d: Derivation, words: Words) -> Section:
     n = range(d.model.nv)
-    items = [Equation(_letter("V", i), d.V[i]) for i in n]
+    items = [Equation(letter("V", i), d.V[i]) for i in n]
     items += _matrix("C", d.C, "times the squares of the velocities: centrifugal forces", listed=True)
     if d.pairs:
         items += _matrix("B", d.B, f"times the products {_products(d)}: Coriolis forces", listed=True)
-    items += [Equation(_letter("C", i, j), d.C[i, j], words.centrifugal(i, j)) for i in n for j in n if d.C[i, j] != 0]
+    items += [Equation(letter("C", i, j), d.C[i, j], words.centrifugal(i, j)) for i in n for j in n if d.C[i, j] != 0]
     items += [
         Equation(Symbol(f"B_{i + 1},{j + 1}{k + 1}"), d.B[i, c], words.coriolis(i, j, k))
         for i in n
@@ -192,32 +162,42 @@ def _products(d: Derivation) -> str:
 def _christoffel(d: Derivation) -> Iterator[Section]:
     n = range(d.model.nv)
     first = [
-        Equation(_letter("b", i, j, k), d.b[i, j, k]) for i, j, k in product(n, n, n) if j <= k and d.b[i, j, k] != 0
+        Equation(letter("b", i, j, k), d.b[i, j, k]) for i, j, k in product(n, n, n) if j <= k and d.b[i, j, k] != 0
     ]
     if not first:
         return
     text = "b_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i), those that are not zero; b_ijk = b_ikj."
     yield Section("Christoffel symbols of the first kind", text, tuple(first))
-    handa = [Equation(_letter("h", k, j, i), d.h[k, j, i]) for k, j, i in product(n, n, n) if d.h[k, j, i] != 0]
+    handa = [Equation(letter("h", k, j, i), d.h[k, j, i]) for k, j, i in product(n, n, n) if d.h[k, j, i] != 0]
     text = "h_kji = ∂M_kj/∂q_i - ½ ∂M_ij/∂q_k, those that are not zero: another way to write the same forces."
     yield Section("Factors of velocity products", text, tuple(handa))
-    if d.invertible:
-        second = [
-            Equation(Symbol(f"Gamma^{k + 1}_{i + 1}{j + 1}"), d.Gamma[k, i, j])
-            for k, i, j in product(n, n, n)
-            if i <= j and d.Gamma[k, i, j] != 0
-        ]
+
+
+def _inverse(d: Derivation) -> Iterator[Section]:
+    """What follows from M⁻¹, where that is short enough to read."""
+    n = range(d.model.nv)
+    entries = [Equation(letter("M^-1", i, j), d.M_inverse[i, j]) for i in n for j in n if i <= j]
+    text = "M⁻¹, symmetric: the acceleration of one joint by a unit force at another; zero where it is not listed."
+    yield Section("Inverse of the mass matrix", text, tuple(x for x in entries if x.right != 0))
+    second = [
+        Equation(Symbol(f"Gamma^{k + 1}_{i + 1}{j + 1}"), d.Gamma[k, i, j])
+        for k, i, j in product(n, n, n)
+        if i <= j and d.Gamma[k, i, j] != 0
+    ]
+    if second:
         text = "Γ^k_ij = Σ (M⁻¹)_ks b_sij, those that are not zero: the mechanical connection."
         yield Section("Christoffel symbols of the second kind", text, tuple(second))
+    if d.plain:
+        yield _hamilton(d)
 
 
 def _hamilton(d: Derivation) -> Section:
     n = d.model.nv
-    items = [Equation(_letter("p", i), d.momentum[i]) for i in range(n)]
+    items = [Equation(letter("p", i), d.momentum[i]) for i in range(n)]
     items += [Equation(Symbol("H"), d.H)]
     items += [Equation(s, x) for s, x in zip(d.v, d.hamilton[:n], strict=True)]
     items += [Equation(Symbol(f"pdot_{i + 1}"), d.hamilton[n + i]) for i in range(n)]
-    text = f"Momenta, Hamilton's function of q and p, and the rates of both.{_of_the_tree(d)}"
+    text = f"Momenta, Hamilton's function of q and p, and the rates of both.{of_the_tree(d)}"
     return Section("Hamilton's equations", text, tuple(items))
 
 
@@ -236,7 +216,7 @@ def _frames(d: Derivation) -> Iterator[Section]:
 
 def _constraints(d: Derivation) -> Iterator[Section]:
     if len(d.phi):
-        items = tuple(Equation(_letter("phi", i), x) for i, x in enumerate(d.phi))
+        items = tuple(Equation(letter("phi", i), x) for i, x in enumerate(d.phi))
         yield Section("Constraints", "φ(q) = 0.", items)
     title, text = "Constraint Jacobian", "Its product with the velocities is zero."
     try:
@@ -245,43 +225,14 @@ def _constraints(d: Derivation) -> Iterator[Section]:
         yield Section(title, f"It is left out: {error}.", ())
 
 
-def _recursive(d: Derivation) -> Iterator[Section]:
-    steps = d.steps("mass_matrix", "velocity_forces", "gravity_forces")
-    text = "In closed form these equations would fill pages; as steps they share what they have in common."
-    text += _of_the_tree(d)
-    yield Section("Steps", text, tuple(Equation(s, x) for s, x in steps.assignments))
-    yield from _results(d, steps)
-
-
-def _results(d: Derivation, steps: Steps) -> Iterator[Section]:
-    n, words = range(d.model.nv), Words(d.model)
-    M, V, G = (steps.results[name][1] for name in ("mass_matrix", "velocity_forces", "gravity_forces"))
-    entries = {(i, j): M[i * d.model.nv + j] for i in n for j in n if i <= j}
-    inertia = [Equation(_letter("M", i, j), x, _coupled(words, i, j, x)) for (i, j), x in entries.items() if x != 0]
-    yield Section("Inertia", "The mass matrix; entries that are not listed are zero.", tuple(inertia))
-    text = "V, the forces of moving joints on each other."
-    yield Section("Centrifugal and Coriolis forces", text, tuple(Equation(_letter("V", i), V[i]) for i in n))
-    gravity = tuple(Equation(_letter("G", i), G[i], words.gravity(i, G[i])) for i in n)
-    yield Section("Gravity", "What holds the mechanism still against its weight.", gravity)
-
-
-def _coupled(words: Words, i: int, j: int, entry: Any) -> str:
-    return words.inertia(i, j, entry, ()).partition(";")[0]
-
-
 def _matrix(stem: str, matrix: Any, words: str = "", *, listed: bool = False) -> list[Equation]:
     """A matrix in one piece where it fits a page; else its entries that are not zero, unless they are `listed`."""
-    widths = (max((len(str(shown(x))) for x in matrix[:, j]), default=0) for j in range(matrix.shape[1]))
+    short = spelled(matrix, are_fractions([matrix]))
+    widths = (max((len(str(x)) for x in short[:, j]), default=0) for j in range(matrix.shape[1]))
     if sum(widths) <= WIDEST:
-        return [Equation(Symbol(stem), shown(matrix), words)]
+        return [Equation(Symbol(stem), matrix, words)]
     if listed:
         return []
     rows, columns = matrix.shape
     places = [(i, j) for i in range(rows) for j in range(columns) if matrix[i, j] != 0]
-    return [Equation(_letter(stem, i, j), matrix[i, j], words) for i, j in places]
-
-
-def _letter(stem: str, *places: int) -> Any:
-    """M₁₂, of places counted from 0; with commas where a place has two digits."""
-    comma = "," if any(place > 8 for place in places) else ""
-    return Symbol(f"{stem}_{comma.join(str(place + 1) for place in places)}")
+    return [Equation(letter(stem, i, j), matrix[i, j], words) for i, j in places]

@@ -52,7 +52,7 @@ def number(x: Fraction) -> Any:
 
 
 class TooLong(Exception):
-    """A product of more terms than its ring allows; whoever set the limit catches it."""
+    """More terms in a product than its ring allows, or a choice that depends on another one: nobody would read it."""
 
 
 class Ring:
@@ -369,6 +369,8 @@ def _by_sympy(f: Any) -> Any:
 def _where(condition: Any, x: Scalar, y: Scalar) -> Scalar:
     if isinstance(condition, (bool, sympy.logic.boolalg.BooleanAtom)):
         return x if condition else y
+    if condition.has(sympy.Piecewise):
+        raise TooLong
     ring = next(value.ring for value in (x, y) if isinstance(value, Sum))
     return ring.generator(sympy.Piecewise((ring.of(x).sympy(), condition), (ring.of(y).sympy(), True)))
 

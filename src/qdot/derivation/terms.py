@@ -16,7 +16,7 @@ import sympy
 
 from qdot.algebra import Scalar
 from qdot.algebra.linalg import Matrix, dot, matvec
-from qdot.algorithms import bias, crba, energy, passive
+from qdot.algorithms import actuators, bias, crba, energy, passive
 from qdot.algorithms.configuration import configuration_rate
 from qdot.derivation import engine
 from qdot.derivation.check import Case
@@ -28,27 +28,36 @@ from qdot.model.model import Model
 from qdot.spatial import Force
 from qdot.symbolic import symbols
 
-TAKEN = re.compile(r"(q|v|a|tau|p|x)_\d+")
+VECTORS = ("q", "v", "a", "tau", "p", "u", "w")
+"""What equations are functions of, beside constants and external forces."""
+
+TAKEN = re.compile(r"(q|v|a|tau|p|u|w|x)_\d+")
 """Names that pages and code give to symbols of their own."""
 
 
 @dataclass(frozen=True)
 class Letters:
-    """The symbols of coordinates, velocities, accelerations, joint forces and momenta, and of wrenches by frame."""
+    """The symbols of coordinates, velocities, accelerations, joint forces, momenta, controls and activations of
+    actuators, and of wrenches by frame."""
 
     q: list[Any]
     v: list[Any]
     a: list[Any]
     tau: list[Any]
     p: list[Any]
+    u: list[Any]
+    w: list[Any]
     forces: dict[str, list[Any]]
 
     @staticmethod
     def of(model: Model, frames: Sequence[str]) -> Letters:
         q, v, a = symbols(model, numbered=True)
-        tau, p = ([_symbol(f"{stem}_{k + 1}") for k in range(model.nv)] for stem in ("tau", "p"))
+        sizes = {"tau": model.nv, "p": model.nv, "u": model.nu, "w": model.na}
+        tau, p, u, w = ([_symbol(f"{stem}_{k + 1}") for k in range(size)] for stem, size in sizes.items())
         parts = ("n_{}_x", "n_{}_y", "n_{}_z", "f_{}_x", "f_{}_y", "f_{}_z")
-        return Letters(q, v, a, tau, p, {frame: [_symbol(part.format(frame)) for part in parts] for frame in frames})
+        return Letters(
+            q, v, a, tau, p, u, w, {frame: [_symbol(part.format(frame)) for part in parts] for frame in frames}
+        )
 
     def refuse_clashes(self, model: Model, constants: Iterable[Any]) -> None:
         """No constant may be called as these are, numbered or not in this model, or as the steps x_1 …"""
@@ -57,13 +66,13 @@ class Letters:
             if symbol.name in forces or TAKEN.fullmatch(symbol.name):
                 raise DerivationError(
                     f"model {model.name!r} has a symbol {symbol.name!r}, which equations use for coordinates (q_1), "
-                    "velocities (v_1), accelerations (a_1), joint forces (tau_1), momenta (p_1), steps (x_1) or "
-                    "external forces; give it another name"
+                    "velocities (v_1), accelerations (a_1), joint forces (tau_1), momenta (p_1), controls (u_1), "
+                    "activations (w_1), steps (x_1) or external forces; give it another name"
                 )
 
     def numbers(self, case: Case) -> Mapping[Any, float]:
         """The number of each symbol in a case, those of the constants included."""
-        rows = [(getattr(self, name), getattr(case, name)) for name in ("q", "v", "a", "tau", "p")]
+        rows = [(getattr(self, name), getattr(case, name)) for name in VECTORS]
         rows += [(row, tuple(case.wrenches[frame])) for frame, row in self.forces.items()]
         return {s: x for row, numbers in rows for s, x in zip(row, numbers, strict=True)} | dict(case.constants)
 
@@ -166,6 +175,11 @@ class Terms:
         return engine.applied_forces(self.model, self.q, self.v, self.generators(self.letters.tau), wrenches)
 
     @cached_property
+    def actuation(self) -> list[Scalar]:
+        u, w = self.generators(self.letters.u), self.generators(self.letters.w)
+        return actuators.actuation(self.model, self.q, self.v, u, w)
+
+    @cached_property
     def joint_forces(self) -> list[Sum]:
         """M q̈ + V + G - (ψ - τ): τ cancels here, before fractions get one denominator."""
         rows = zip(self.left, self.psi, self.generators(self.letters.tau), strict=True)
@@ -175,6 +189,14 @@ class Terms:
     def psi_without_springs(self) -> list[Scalar]:
         springs = passive.passive_terms(self.model, self.q, self.v)["springs"]
         return [self.ring.of(x) - spring for x, spring in zip(self.psi, springs, strict=True)]
+
+    @cached_property
+    def phi(self) -> list[Scalar]:
+        return engine.constraint_residuals(self.model, self.q)
+
+    @cached_property
+    def phi_jacobian(self) -> Matrix:
+        return [*map(self.along_freedoms, self.phi), *engine.loop_jacobian(self.model, self.q)]
 
     @cached_property
     def rates_of_p(self) -> list[Sum]:

@@ -13,6 +13,11 @@ OF_THE_TREE = (
     "constraints come in addition: + J_φᵀ λ on the side of the joint forces, with λ as large as the constraints need."
 )
 
+OF_ACTUATORS = (
+    "What the actuators do, (∂l/∂q)ᵀ f of the lengths l of their transmissions: it takes the place of the joint forces "
+    "τ. Controls are u, activations w."
+)
+
 
 class Words:
     """Sentences about the terms of a model's equations; freedoms are counted from 0."""

@@ -11,7 +11,8 @@ from qdot.description.actuators import (
     OnTendon,
 )
 from qdot.description.builder import Part
-from qdot.description.constraints import ConnectRecord, CouplingRecord, LoopRecord, WeldRecord
+from qdot.description.bushings import BushingRecord
+from qdot.description.constraints import ConnectRecord, CouplingRecord, DistanceRecord, LoopRecord, WeldRecord
 from qdot.description.contact import Contact, ExclusionRecord, PairRecord, Softness
 from qdot.description.records import (
     WORLD,
@@ -33,10 +34,12 @@ __all__ = [
     "ActuatorRecord",
     "Affine",
     "BodyRecord",
+    "BushingRecord",
     "ConnectRecord",
     "Contact",
     "CouplingRecord",
     "Description",
+    "DistanceRecord",
     "DragBox",
     "ExclusionRecord",
     "Fluid",

@@ -1,4 +1,4 @@
-"""Describe a mechanism in Python: add bodies to the world and to each other, then `qdot.assemble` it."""
+"""Describe a mechanism in Python: add bodies to each other, hold and drive them, then `qdot.assemble` it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, is_number, map_scalars, plain, scalar_problem, scalars_in
+from qdot.description.builder_constraints import HoldsTogether
+from qdot.description.builder_forces import Exerts
+from qdot.description.builder_records import Place, Placement, name_of, pose
 from qdot.description.constraints import LoopRecord
 from qdot.description.records import (
     WORLD,
@@ -20,15 +23,17 @@ from qdot.description.records import (
 from qdot.errors import InertiaError, JointError, ModelError, ValueShapeError
 from qdot.geometry import Shape
 from qdot.joints import Joint
-from qdot.spatial import Inertia, Transform
+from qdot.spatial import Inertia
 
-Placement: TypeAlias = Transform | Iterable[Scalar] | None
 PerFreedom: TypeAlias = Scalar | Iterable[Scalar]
 
 
-class Mechanism:
+class Mechanism(HoldsTogether, Exerts):
     """A mechanism being described. Gravity is the acceleration of free fall [m/s²].
 
+    Bodies are added to it and to each other; then constraints (`connect`, `weld`, `distance`, `couple`, `gear`,
+    `mimic`, `close`), springs (`spring`, `bushing`, `tendon`) and actuators (`motor`, `position_servo`,
+    `velocity_servo`, `actuator`) between what is there. "At home" is where every body starts (`home` in `Part.add`).
     With `allow_unphysical`, inertias that no body can have are taken as they are (`assemble` refuses them otherwise).
 
     >>> world = Mechanism("pendulum")
@@ -39,6 +44,7 @@ class Mechanism:
     def __init__(
         self, name: str = "mechanism", *, gravity: Iterable[Scalar] = (0, 0, -9.81), allow_unphysical: bool = False
     ) -> None:
+        super().__init__()
         if not isinstance(name, str):
             raise ModelError(f"the name of a mechanism is a string, got {name!r}")
         self.name = name
@@ -47,10 +53,6 @@ class Mechanism:
             self.gravity = Vec3.of(gravity)
         except ValueShapeError as error:
             raise ModelError(f"mechanism {name!r}: gravity is an acceleration (x, y, z) [m/s²]; {error}") from None
-        self._bodies: dict[str, BodyRecord] = {}
-        self._frames: dict[str, FrameRecord] = {}
-        self._loops: dict[str, LoopRecord] = {}
-        self._world_shapes: tuple[ShapeRecord, ...] = ()
         self.world = Part(self, WORLD)
 
     def add(self, name: str, joint: Joint, *solids: Shape | Inertia, **options: Any) -> Part:
@@ -61,13 +63,15 @@ class Mechanism:
         """A named frame on the world; returns its name."""
         return self.world.frame(name, at=at)
 
-    def close(self, name: str, joint: Joint, predecessor: str, successor: str) -> None:
-        """Close a loop: a joint that holds frame `successor` to frame `predecessor` (names of frames or bodies)."""
+    def close(self, name: str, joint: Joint, predecessor: Place, successor: Place) -> None:
+        """Close a loop: a joint that holds frame `successor` to frame `predecessor` (frames or bodies)."""
         if not isinstance(name, str) or not name:
             raise ModelError(f"mechanism {self.name!r}: a loop joint needs a name that is a string, got {name!r}")
         if name in self._loops or any(name == b.joint_name for b in self._bodies.values()):
             raise ModelError(f"mechanism {self.name!r}: two joints are named {name!r}; give one another name")
-        self._loops[name] = LoopRecord(name, joint, predecessor, successor)
+        if name in self._constraints:
+            raise ModelError(f"mechanism {self.name!r}: two constraints are named {name!r}; give one another name")
+        self._loops[name] = LoopRecord(name, joint, name_of(predecessor), name_of(successor))
 
     def description(self) -> Description:
         """What was described so far, as frozen records."""
@@ -79,6 +83,10 @@ class Mechanism:
             tuple(self._loops.values()),
             self._world_shapes,
             self.allow_unphysical,
+            tuple(self._constraints.values()),
+            tuple(self._tendons.values()),
+            tuple(self._actuators.values()),
+            tuple(self._bushings.values()),
         )
 
 
@@ -101,12 +109,14 @@ class Part:
         friction: PerFreedom = (),
         stiffness: PerFreedom = (),
         rest: PerFreedom = (),
+        home: PerFreedom = (),
         material: Material | None = None,
     ) -> Part:
         """A body held by a joint whose frame is at pose `at` on this body; its inertia is the sum of the solids'.
 
         Armature, damping, friction and stiffness are one number, or one for each freedom of the joint (units in
-        `Passive`). The joint takes the body's name unless it is given its own.
+        `Passive`). `home` is the configuration that the joint starts in, neutral if not given. The joint takes the
+        body's name unless it is given its own.
         """
         self._claim(name)
         what = f"mechanism {self._mechanism.name!r}: body {name!r}"
@@ -126,15 +136,19 @@ class Part:
                 raise ModelError(f"{what}: its solids are shapes of qdot.geometry or Inertia, got {solid!r}")
         passive = {"armature": armature, "damping": damping, "friction": friction, "stiffness": stiffness}
         rows = {key: _row(value, joint.nv, f"{what}: {key}") for key, value in passive.items()}
+        start = _row(home, joint.nq, f"{what}: home")
+        if start and len(start) != joint.nq:
+            raise JointError(f"{what}: home is a configuration of its joint, {joint.nq} numbers, got {home!r}")
         self._mechanism._bodies[name] = BodyRecord(
             name,
             self.name,
             joint,
             joint_name or name,
-            _pose(at, what),
+            pose(at, what),
             map_scalars(plain, inertia),
             Passive(**rows, rest=_row(rest, joint.nq, f"{what}: rest")),
             tuple(shapes),
+            home=start,
         )
         return Part(self._mechanism, name)
 
@@ -142,7 +156,7 @@ class Part:
         """A named frame (a site) at a pose on this body; returns its name."""
         self._claim(name)
         what = f"mechanism {self._mechanism.name!r}: frame {name!r}"
-        self._mechanism._frames[name] = FrameRecord(name, self.name, _pose(at, what))
+        self._mechanism._frames[name] = FrameRecord(name, self.name, pose(at, what))
         return name
 
     def show(
@@ -185,10 +199,3 @@ def _require_scalars(solid: Inertia, what: str) -> None:
         problem = None if is_number(x) else scalar_problem(x)
         if problem is not None:
             raise InertiaError(f"{what}: its inertia has an entry that cannot be: {problem}")
-
-
-def _pose(at: Placement, what: str) -> Transform:
-    try:
-        return map_scalars(plain, Transform.of(at))
-    except ValueShapeError as error:
-        raise ModelError(f"{what}: {error}") from None

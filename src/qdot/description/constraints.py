@@ -1,4 +1,4 @@
-"""What holds a mechanism together beside its tree: loop joints, points and poses held to each other, couplings."""
+"""What holds a mechanism together beside its tree: loop joints, points and poses held together, rods, couplings."""
 
 from __future__ import annotations
 
@@ -53,6 +53,23 @@ class WeldRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class DistanceRecord:
+    """A rod without mass: two points, each on its frame, held `length` [m] apart; one row: |p₁ - p₂| - length = 0 [m].
+
+    The length is positive: points that lie together are held by a `ConnectRecord`.
+    """
+
+    name: str
+    frame1: str
+    point1: Vec3
+    frame2: str
+    point2: Vec3
+    length: Scalar
+    active: bool = True
+    softness: Softness = field(default_factory=Softness)
+
+
+@dataclass(frozen=True, slots=True)
 class CouplingRecord:
     """A coordinate that follows another: y - y₀ = a₀ + a₁ (x - x₀) + … + a₄ (x - x₀)⁴; one row.
 
@@ -70,4 +87,4 @@ class CouplingRecord:
     softness: Softness = field(default_factory=Softness)
 
 
-ConstraintRecord: TypeAlias = ConnectRecord | WeldRecord | CouplingRecord
+ConstraintRecord: TypeAlias = ConnectRecord | WeldRecord | DistanceRecord | CouplingRecord

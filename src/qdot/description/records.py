@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from qdot.algebra import Scalar, Vec3
 from qdot.description.actuators import ActuatorRecord
+from qdot.description.bushings import BushingRecord
 from qdot.description.constraints import ConstraintRecord, LoopRecord
 from qdot.description.contact import Contact, ExclusionRecord, PairRecord, Softness
 from qdot.description.report import Report
@@ -16,12 +17,14 @@ from qdot.description.scene import DragBox, Fluid, KeyframeRecord, Options, Sens
 from qdot.description.tendons import TendonRecord
 from qdot.geometry import Shape
 from qdot.joints import Joint
+from qdot.quick import quick
 from qdot.spatial import IDENTITY, Inertia, Transform
 
 WORLD = "world"
 """The name of body 0."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Material:
     """How a surface looks: red, green, blue, opacity, each from 0 to 1."""
@@ -30,6 +33,7 @@ class Material:
     color: tuple[float, float, float, float] = (0.62, 0.68, 0.75, 1.0)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShapeRecord:
     """A shape on a body: what it is seen as, what it collides with, or both; `name` where something refers to it."""
@@ -43,6 +47,7 @@ class ShapeRecord:
     group: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Passive:
     """What a joint does by itself, a value for each freedom; `rest` is a configuration (empty: the neutral one).
@@ -58,6 +63,7 @@ class Passive:
     rest: tuple[Scalar, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class JointSoftness:
     """How the limits of a joint and its dry friction give way; `margin` is how far before a limit it acts [rad, m]."""
@@ -67,6 +73,7 @@ class JointSoftness:
     margin: float = 0.0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BodyRecord:
     """A body, and the joint that holds it: `placement` is the pose of the joint's frame in the parent's frame.
@@ -97,6 +104,7 @@ class BodyRecord:
     drag: tuple[DragBox, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class FrameRecord:
     """A named frame (a site) on a body; `region` is the space about it that a touch sensor, say, watches."""
@@ -107,6 +115,7 @@ class FrameRecord:
     region: ShapeRecord | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Description:
     """A whole mechanism; gravity is the acceleration of free fall in the world's frame [m/s²].
@@ -125,6 +134,7 @@ class Description:
     constraints: tuple[ConstraintRecord, ...] = ()
     tendons: tuple[TendonRecord, ...] = ()
     actuators: tuple[ActuatorRecord, ...] = ()
+    bushings: tuple[BushingRecord, ...] = ()
     pairs: tuple[PairRecord, ...] = ()
     exclusions: tuple[ExclusionRecord, ...] = ()
     sensors: tuple[SensorRecord, ...] = ()

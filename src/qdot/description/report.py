@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from qdot.quick import quick
+
 
 class Severity(Enum):
     """What an item means for the motion, from nothing to everything."""
@@ -16,6 +18,7 @@ class Severity(Enum):
     PHYSICS = "the motion would not be what the file says"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Item:
     """One finding: what it is about, what was found, what was done, and where (file and line, if known)."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from qdot.formats.reading import Reading
 from qdot.formats.resolve import Find, Packages, Resolver
 from qdot.formats.source import Source
 from qdot.formats.xacro import ENDING as XACRO, expanded
-from qdot.formats.xml import parse
+from qdot.formats.xml import ElementError, parse
 from qdot.model.assemble import assemble
 from qdot.model.model import Model
 
@@ -57,27 +56,14 @@ def load(
         if value not in choices:
             raise ModelError(f"load: {what} is one of {', '.join(map(repr, choices))}, got {value!r}")
     text = opened(source, packages, xacro)
-    with _collecting_later():
-        reading = _read(text, base, shapes, Resolver(text.folder, packages, resolve))
-        description, found = settled_inertias(reading, text.file, inertia)
-        if masses:
-            found += doubtful_inertias(Reading(description, reading.line_of), text.file)
-        if not shapes:
-            found += Report((Item(Severity.NOTE, "shapes", "not asked for", "left out", text.file),))
-        description = replace(description, report=description.report + found)
+    collecting = gc.isenabled()
+    gc.disable()  # what is made here stays; to look for garbage in it meanwhile is lost time
+    try:
+        description = _described(text, base, inertia, shapes, masses, Resolver(text.folder, packages, resolve))
         if strict:
             remedy = "strict=False loads it all the same, and model.report tells what differs"
             require_faithful(description.report, f"{text.file}: the motion would not be what the file says", remedy)
         return _assembled(description, text.file)
-
-
-@contextmanager
-def _collecting_later() -> Iterator[None]:
-    """Without garbage collection: what is made here stays, and looking through it meanwhile is lost time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
     finally:
         if collecting:
             gc.enable()
@@ -125,24 +111,36 @@ def _file(source: str | os.PathLike[str]) -> tuple[Path, Source]:
         raise ModelError(f"{str(source)[:200]!r} cannot be read: {reason}") from None
 
 
+def _described(text: Source, base: str, inertia: str, shapes: bool, masses: bool, resolver: Resolver) -> Description:
+    reading = _read(text, base, shapes, resolver)
+    description, found = settled_inertias(reading, text.file, inertia)
+    if masses:
+        found += doubtful_inertias(Reading(description, reading.line_of), text.file)
+    if not shapes:
+        found += Report((Item(Severity.NOTE, "shapes", "not asked for", "left out", text.file),))
+    return replace(description, report=description.report + found)
+
+
 def _read(text: Source, base: str, shapes: bool, resolver: Resolver) -> Reading:
-    root = parse(text)
+    document = parse(text)
+    root = document.root
     if root.tag == "robot":
         from qdot.formats.urdf_reader import read_urdf
 
-        return read_urdf(root, free_base=base == "free", resolver=resolver, with_shapes=shapes)
+        return read_urdf(document, free_base=base == "free", resolver=resolver, with_shapes=shapes)
     if root.tag == "mujoco":
         from qdot.formats.mjcf_reader import read_mjcf
 
         if base != "fixed":
-            raise root.error('base="free" is for URDF; an MJCF file says itself which bodies float, by <freejoint/>')
-        reading = read_mjcf(text, root, resolver)
+            cause = 'base="free" is for URDF; an MJCF file says itself which bodies float, by <freejoint/>'
+            raise ElementError(root, cause).placed(document)
+        reading = read_mjcf(document, resolver)
         return reading if shapes else Reading(_without_shapes(reading.description), reading.line_of)
     remedy = {
         "mujocoinclude": "it is a part that other MJCF files include; load one of those",
         "sdf": "SDF is not read; convert it to URDF or MJCF",
     }.get(root.tag, "URDF starts with <robot>, MJCF with <mujoco>")
-    raise root.error(f"<{root.tag}> is not the root of a model: {remedy}")
+    raise ElementError(root, f"<{root.tag}> is not the root of a model: {remedy}").placed(document)
 
 
 def _without_shapes(description: Description) -> Description:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from qdot.formats.mjcf_read_names import Names
 
 _DYNAMICS = (None, "integrator", "filter", "filterexact")
 _GAINS, _BIASES = ("fixed", "affine"), ("none", "affine")
+_NOTHING = Affine()
 _FIELDS = (
     *("trntype", "trnid", "gear", "outadr", "cranklength", "gaintype", "gainprm", "biastype", "biasprm"),
     *("dyntype", "dynprm", "actlimited", "actrange", "actearly", "ctrladr", "ctrlnum", "ctrllimited", "ctrlrange"),
@@ -54,8 +56,8 @@ def read_actuators(m: Any, names: Names) -> tuple[ActuatorRecord, ...]:
                 ActuatorRecord(
                     name if control == first else f"{name}:{control - first}",
                     _transmission(names, of, k),
-                    Affine(*of["gainprm"][k][: 3 if of["gaintype"][k] else 1]) if strong else Affine(0),
-                    Affine(*of["biasprm"][k][:3]) if strong and of["biastype"][k] else Affine(),
+                    _affine(*of["gainprm"][k][: 3 if of["gaintype"][k] else 1]) if strong else _NOTHING,
+                    _affine(*of["biasprm"][k][:3]) if strong and of["biastype"][k] else _NOTHING,
                     _dynamics(of, k),
                     tuple(of["ctrlrange"][control]) if of["ctrllimited"][control] else None,
                     tuple(of["forcerange"][k]) if of["forcelimited"][k] else None,
@@ -100,6 +102,12 @@ def reflected(m: Any) -> tuple[dict[int, tuple[float, float]], dict[int, tuple[f
             damping + square * float(m.actuator_damping[k]),
         )
     return joints, tendons
+
+
+@lru_cache(maxsize=1024)
+def _affine(*coefficients: float) -> Affine:
+    """One record for all actuators that are alike."""
+    return Affine(*coefficients)
 
 
 def _plain(m: Any) -> list[bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,12 @@ import numpy as np
 from qdot.algebra import Vec3
 from qdot.description import WORLD, BodyRecord, JointSoftness, Passive, ShapeRecord
 from qdot.errors import ModelError
+from qdot.formats.axes import named_axis
 from qdot.formats.mjcf_read_constraints import softness
 from qdot.formats.mjcf_read_names import Names
-from qdot.formats.mjcf_read_poses import drag_boxes, inertias, matrices, poses
+from qdot.formats.mjcf_read_poses import drag_boxes, inertias, matrices, poses, shifts
 from qdot.joints import Fixed, Free, Joint, Limits, Prismatic, Revolute, Spherical
-from qdot.spatial import Inertia, Transform
+from qdot.spatial import IDENTITY, Inertia, Transform
 from qdot.spatial.transform import axis_rotation
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 NQ, NV = (7, 4, 1, 1), (6, 3, 1, 1)
 """Coordinates and freedoms of each kind of joint."""
+
+_MASSLESS, _FIXED = Inertia.zero(), Fixed()
+_UNBOUNDED = (inf,)
 
 
 class Kind(IntEnum):
@@ -58,7 +63,8 @@ def read_bodies(
         raise ModelError(f"joint {joint_names[k]!r}: its reference is not a finite number; correct it")
     joints = _Joints(m, drives, disabled)
     placements = _first_placements(m, anchors)
-    frames, solids, compensation = (-anchors + 0.0).tolist(), inertias(m, anchors), m.body_gravcomp.tolist()
+    frames, solids, compensation = shifts(-anchors), inertias(m, anchors), m.body_gravcomp.tolist()
+    steps = shifts(np.diff(m.jnt_pos, axis=0))
     drag = drag_boxes(m, anchors) if m.opt.density > 0 or m.opt.viscosity > 0 else [()] * m.nbody
     if {"spring", "damper"} <= disabled:  # then MuJoCo leaves out every passive force
         compensation, drag = [0.0] * m.nbody, [()] * m.nbody
@@ -69,12 +75,11 @@ def read_bodies(
     for i in range(1, m.nbody):
         parent, placement = body_names[parents[i]] if parents[i] else WORLD, placements[i]
         for k in range(starts[i], starts[i] + counts[i] - 1):
-            records.append(joints.record(k, names.links[k], parent, joint_names[k], placement, Inertia.zero()))
-            here, following = Vec3(*joints.positions[k]), Vec3(*joints.positions[k + 1])
-            parent, placement = names.links[k], Transform(Transform.identity().rotation, following - here)
+            records.append(joints.record(k, names.links[k], parent, joint_names[k], placement, _MASSLESS))
+            parent, placement = names.links[k], steps[k]
         own: dict[str, Any] = {
             "shapes": tuple(shapes[i]),
-            "frame": Transform(Transform.identity().rotation, Vec3(*frames[i])),
+            "frame": frames[i],
             "gravity_compensation": compensation[i],
             "drag": drag[i],
         }
@@ -84,7 +89,7 @@ def read_bodies(
         else:
             fixed = names.fixed[i]
             record = BodyRecord(
-                body_names[i], parent, Fixed(), fixed, placement, solids[i], target=mocap[i] >= 0, **own
+                body_names[i], parent, _FIXED, fixed, placement, solids[i], target=mocap[i] >= 0, **own
             )  # fmt: skip
         records.append(record)
     return tuple(records)
@@ -95,10 +100,10 @@ def _first_placements(m: Any, anchors: NDArray[np.float64]) -> list[Transform]:
     first = np.zeros((m.nbody, 3))
     holds = m.body_jntnum > 0
     first[holds] = m.jnt_pos[m.body_jntadr[holds]]
-    shift = np.einsum("bij,bj->bi", matrices(m.body_quat), first)
+    shift = np.einsum("bij,bj->bi", matrices(m.body_quat), first) if first.any() else 0.0
     placed = poses(m.body_pos - anchors[m.body_parentid] + shift, m.body_quat)
     for i in m.jnt_bodyid[m.jnt_type == Kind.FREE].tolist():
-        placed[i] = Transform.identity()  # a free joint's configuration is the whole pose
+        placed[i] = IDENTITY  # a free joint's configuration is the whole pose
     return placed
 
 
@@ -116,7 +121,7 @@ class _Joints:
         stiffness = m.jnt_stiffness if "spring" not in disabled else np.zeros(m.njnt)
         axes = m.jnt_axis + 0.0
         axes[np.abs(axes) < 1e-15] = 0.0  # as in rotations
-        self.positions, self.axes = m.jnt_pos.tolist(), [Vec3(*axis) for axis in axes.tolist()]
+        self.axes = [tuple(axis) for axis in axes.tolist()]
         self.kinds, self.qs, self.dofs = m.jnt_type.tolist(), m.jnt_qposadr.tolist(), m.jnt_dofadr.tolist()
         self.q0, self.rest, self.stiffness = m.qpos0.tolist(), m.qpos_spring.tolist(), stiffness.tolist()
         self.armature, self.damping, self.friction = armature.tolist(), damping.tolist(), m.dof_frictionloss.tolist()
@@ -155,16 +160,17 @@ class _Joints:
                 return Spherical(limits=Limits((0.0,), (upper,)) if self.limited[k] else None)
             case kind:
                 make = Prismatic if kind == Kind.SLIDE else Revolute
-                return make(self.axes[k], limits=Limits((lower,), (upper,)) if self.limited[k] else None)
+                limits = Limits((lower,), (upper,), _UNBOUNDED, _UNBOUNDED) if self.limited[k] else None
+                return make(named_axis(self.axes[k]), limits=limits)
 
     def _at_zero(self, k: int, placement: Transform) -> Transform:
         """MuJoCo's body is where the file puts it at q = reference, not at zero."""
         kind, reference = self.kinds[k], self.q0[self.qs[k]]
         if kind in (Kind.FREE, Kind.BALL) or reference == 0:
             return placement
-        axis = self.axes[k]
+        axis = Vec3(*self.axes[k])
         if kind == Kind.SLIDE:
-            return placement @ Transform(Transform.identity().rotation, axis * -reference)
+            return placement @ Transform(IDENTITY.rotation, axis * -reference)
         return placement @ Transform(axis_rotation(axis, -reference), Vec3.zero())
 
     def _passive(self, k: int) -> Passive:

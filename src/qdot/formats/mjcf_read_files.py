@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from posixpath import normpath
+from xml.etree.ElementTree import Element
 
-from qdot.formats.mjcf_read_limits import Demand
+from qdot.formats.mjcf_read_limits import Demand, with_copies
 from qdot.formats.mjcf_read_numbers import may_lack_numbers, require_filled, require_finite
 from qdot.formats.source import Source
-from qdot.formats.xml import Element, parse
+from qdot.formats.xml import Document, ElementError, parse
 
 DEEPEST = 20
 """Files within files."""
@@ -21,101 +22,109 @@ DEEPEST = 20
 _PLAIN_ONLY = {"include", "model"}
 
 
-def look_through(root: Element, source: Source) -> dict[str, Element]:
-    """Raise a `ModelError` where a text asks for what MuJoCo does not survive, or not for long.
+class Texts:
+    """The texts of a model from its main file on. `documents` are all that were read; `addresses` the elements that
+    name files by an address such as "package://…", by what MuJoCo makes of it."""
 
-    Returns the elements that name files by an address such as "package://…", by what MuJoCo makes of it.
-    """
-    addresses: dict[str, Element] = {}
-    known: dict[Path, Demand | None] = {}
-    if source.folder is not None:
-        known[(source.folder / Path(source.file).name).resolve()] = None
-    _Model(source, addresses, known, 0).look_through(root)
-    return addresses
+    def __init__(self, main: Document) -> None:
+        self.documents = [main]
+        self.addresses: dict[str, Element] = {}
+        self.models: dict[Path, Demand | None] = {}
+        """The models of other files that are complete; None for those that are open."""
+
+    def look_through(self) -> None:
+        """Raise an `ElementError` where a text asks for what MuJoCo does not survive, or not for long."""
+        (main,) = self.documents
+        if main.source.folder is not None:
+            self.models[(main.source.folder / Path(main.source.file).name).resolve()] = None
+        _Model(main, self, 0).look_through()
+
+    def read(self, source: Source) -> Document:
+        """One more of them."""
+        self.documents.append(parse(source))
+        return self.documents[-1]
 
 
 class _Model:
-    """One model: a main file, and those it includes. `known` are the models of other files that are complete; None
-    those that are open."""
+    """One model: a main file, and those it includes."""
 
-    def __init__(
-        self, source: Source, addresses: dict[str, Element], known: dict[Path, Demand | None], depth: int
-    ) -> None:
-        self._main, self._addresses, self._known, self._depth = source, addresses, known, depth
+    def __init__(self, main: Document, texts: Texts, depth: int) -> None:
+        self._main, self._texts, self._depth = main, texts, depth
         self._demand = Demand()
         self._included: set[Path] = set()
         self._attached: list[tuple[Element, float]] = []
         self._models: list[Demand] = []
 
-    def look_through(self, root: Element) -> Demand:
+    def look_through(self) -> Demand:
         """Look through the main file and all that belongs to it, and tell what they ask for."""
-        self._text(root, self._main, 1.0, self._depth)
+        self._text(self._main, 1.0, self._depth)
         for element, copies in self._attached:
             self._demand.attach(element, copies, self._models)
         self._demand.close()
         return self._demand
 
-    def _text(self, root: Element, source: Source, copies: float, depth: int) -> None:
-        suspect, addressed = may_lack_numbers(root.document.text), b"://" in root.document.text
-        rest = [(root, copies)]
-        while rest:
-            element, copies = rest.pop()
+    def _text(self, document: Document, copies: float, depth: int) -> None:
+        suspect, addressed = may_lack_numbers(document.text), b"://" in document.text
+        for element, count in with_copies(document.root, copies):
+            self._demand.add(element, count)
             if suspect:
                 require_finite(element)
-            require_filled(element)
-            inner = self._demand.add(element, copies)
             if addressed:
                 self._note_addresses(element)
-            if element.tag == "include":
-                self._include(element, source, copies, depth)
-            elif element.tag == "model":
-                self._model(element, source, depth)
-            elif element.tag == "attach":
-                self._attached.append((element, copies))
-            rest += [(child, inner) for child in reversed(element.children)]
+            tag = element.tag
+            if tag == "include":
+                self._include(element, document.source, count, depth)
+            elif tag == "attach":
+                self._attached.append((element, count))
+            elif tag == "connect" or tag == "model":
+                require_filled(element)
+                if tag == "model":
+                    self._model(element, document.source, depth)
 
     def _note_addresses(self, element: Element) -> None:
-        for attribute, text in element.attributes.items():
+        for attribute, text in element.attrib.items():
             if attribute.startswith("file") and "://" in text:
                 if attribute != "file" or element.tag in _PLAIN_ONLY:
-                    raise element.error(
-                        f"<{element.tag}>: {attribute} = {text[:200]!r}: MJCF names such files by plain paths; give one"
-                    )
-                self._addresses[normpath(text)] = element
+                    named = f"<{element.tag}>: {attribute} = {text[:200]!r}"
+                    raise ElementError(element, f"{named}: MJCF names such files by plain paths; give one")
+                self._texts.addresses[normpath(text)] = element
 
     def _include(self, include: Element, source: Source, copies: float, depth: int) -> None:
         """What MuJoCo cannot find, or finds twice, it tells itself."""
-        part = _beside(self._main, include) or _beside(source, include)
+        part = _beside(self._main.source, include) or _beside(source, include)
         if part is None or part[0] in self._included:
             return
         _require_shallow(include, depth)
         self._included.add(part[0])
-        self._text(parse(part[1]), part[1], copies, depth + 1)
+        self._text(self._texts.read(part[1]), copies, depth + 1)
 
     def _model(self, element: Element, source: Source, depth: int) -> None:
         part = _beside(source, element)
         if part is None or not part[1].text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
             return
         path, text = part
-        if path not in self._known:
+        models = self._texts.models
+        if path not in models:
             _require_shallow(element, depth)
-            self._known[path] = None
-            self._known[path] = _Model(text, self._addresses, self._known, depth + 1).look_through(parse(text))
-        demand = self._known[path]
+            models[path] = None
+            models[path] = _Model(self._texts.read(text), self._texts, depth + 1).look_through()
+        demand = models[path]
         if demand is None:
-            raise element.error(f"<model>: the file {element.attributes['file']!r} leads back to itself; leave it out")
+            cause = f"<model>: the file {element.attrib['file']!r} leads back to itself; leave it out"
+            raise ElementError(element, cause)
         self._demand.read(element, demand)
         self._models.append(demand)
 
 
 def _require_shallow(element: Element, depth: int) -> None:
     if depth >= DEEPEST:
-        raise element.error(f"<{element.tag}>: more than {DEEPEST} files lie within each other; no model needs that")
+        cause = f"<{element.tag}>: more than {DEEPEST} files lie within each other; no model needs that"
+        raise ElementError(element, cause)
 
 
 def _beside(source: Source, element: Element) -> tuple[Path, Source] | None:
     """The file that an element names, from the folder of a text; None where there is none that can be read."""
-    name = element.attributes.get("file", "")
+    name = element.get("file", "")
     place = (Path.cwd() if source.folder is None else source.folder) / name
     try:
         if not place.is_file():

@@ -7,11 +7,11 @@ passes here is made within seconds and some hundred MB.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
+from xml.etree.ElementTree import Element
 
-from qdot.errors import ModelError
-from qdot.formats.xml import Element
+from qdot.formats.xml import ElementError
 
 EACH: dict[str, dict[str, float]] = {
     "texture": {"gridsize": 1e4, "nchannel": 4},
@@ -60,27 +60,27 @@ class Demand:
         self._written = self._copied = self._read = 0.0
         self._widest: tuple[float, Element, str] | None = None
 
-    def add(self, element: Element, copies: float) -> float:
-        """Count an element of which there are so many copies; how many there are of each of its children."""
+    def add(self, element: Element, copies: float) -> None:
+        """Count an element of which there are so many copies."""
         self._written += 1
-        self._copy(element, copies - 1)
-        if _WATCHED.isdisjoint(element.attributes):
-            return copies
+        if copies != 1:
+            self._copy(element, copies - 1)
+        if _WATCHED.isdisjoint(element.attrib):
+            return
         for attribute, most in EACH.get(element.tag, {}).items():
             if not _amount(element, attribute) <= most:
                 raise _too_much(element, attribute, most)
         for tag in (element.tag, ""):
             for attribute, most in ALL.get(tag, {}).items():
-                if attribute in element.attributes:
+                if attribute in element.attrib:
                     self._sums[tag, attribute] += copies * _amount(element, attribute)
                     if not self._sums[tag, attribute] <= most:
                         raise _too_much(element, attribute, most, " in all")
         if element.tag == "size":
-            for attribute in PER_ELEMENT & element.attributes.keys():
+            for attribute in PER_ELEMENT & element.attrib.keys():
                 amount = _amount(element, attribute)
                 if self._widest is None or amount > self._widest[0]:
                     self._widest = amount, element, attribute
-        return copies * _amount(element, "count") if element.tag == "replicate" else copies
 
     def attach(self, element: Element, copies: float, models: Iterable[Demand]) -> None:
         """Count one of some other models, whichever asks for most, so many times."""
@@ -90,16 +90,18 @@ class Demand:
             self._sums[key] += copies * max(model._sums[key] for model in models)
             tag, attribute = key
             if not self._sums[key] <= ALL[tag][attribute]:
-                raise element.error(
+                raise ElementError(
+                    element,
                     f"<attach>: with it, {attribute!r} of <{tag or '…'}> asks for more than a model needs, "
-                    f"{ALL[tag][attribute]:g} in all; give less"
+                    f"{ALL[tag][attribute]:g} in all; give less",
                 )
 
     def read(self, element: Element, model: Demand) -> None:
         """Count the file of another model, which an element names."""
         self._read += model._written + model._read
         if self._read > READ:
-            raise element.error(f"<{element.tag}>: with it, more than {READ:g} elements would be read; attach less")
+            cause = f"<{element.tag}>: with it, more than {READ:g} elements would be read; attach less"
+            raise ElementError(element, cause)
 
     def close(self) -> None:
         """All elements are counted."""
@@ -111,7 +113,22 @@ class Demand:
     def _copy(self, element: Element, count: float) -> None:
         self._copied += count
         if not self._copied <= ELEMENTS:
-            raise element.error(f"<{element.tag}>: with it, more than {ELEMENTS:g} elements are copies; give less")
+            cause = f"<{element.tag}>: with it, more than {ELEMENTS:g} elements are copies; give less"
+            raise ElementError(element, cause)
+
+
+def with_copies(root: Element, copies: float) -> Iterator[tuple[Element, float]]:
+    """All elements of a text of which there are so many copies, and how many there are of each."""
+    if next(root.iter("replicate"), None) is None:
+        for element in root.iter():
+            yield element, copies
+        return
+    rest = [(root, copies)]
+    while rest:
+        element, copies = rest.pop()
+        yield element, copies
+        inner = copies * _amount(element, "count") if element.tag == "replicate" else copies
+        rest += [(child, inner) for child in reversed(element[:])]
 
 
 def _amount(element: Element, attribute: str) -> float:
@@ -122,7 +139,7 @@ def _amount(element: Element, attribute: str) -> float:
     if attribute == "nrow":
         factors += _numbers(element, "ncol")
     if attribute == "width":
-        flat = element.attributes.get("type") == "2d"
+        flat = element.get("type") == "2d"
         factors += _numbers(element, "height") if flat else [6.0, *factors]  # the sides of a cube
     return prod(factors)
 
@@ -130,13 +147,11 @@ def _amount(element: Element, attribute: str) -> float:
 def _numbers(element: Element, attribute: str) -> list[float]:
     """The numbers in an attribute, at least 1 each; what is not a number is MuJoCo's to refuse."""
     try:
-        return [max(abs(float(word)), 1.0) for word in element.attributes.get(attribute, "").split()]
+        return [max(abs(float(word)), 1.0) for word in element.get(attribute, "").split()]
     except ValueError:
         return []
 
 
-def _too_much(element: Element, attribute: str, most: float, together: str = "") -> ModelError:
-    text = element.attributes[attribute][:60]
-    return element.error(
-        f"<{element.tag}>: {attribute} = {text!r} asks for more than a model needs, {most:g}{together}; give less"
-    )
+def _too_much(element: Element, attribute: str, most: float, together: str = "") -> ElementError:
+    asked = f"<{element.tag}>: {attribute} = {element.attrib[attribute][:60]!r}"
+    return ElementError(element, f"{asked} asks for more than a model needs, {most:g}{together}; give less")

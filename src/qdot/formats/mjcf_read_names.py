@@ -86,6 +86,9 @@ def _claimed(
 ) -> list[str]:
     """A name of its own for each thing from the first on: the given one if it is free; then names for the unnamed."""
     result = given[first:]
+    if all(result) and len({*result}) == len(result) and taken.isdisjoint(result):
+        taken.update(result)
+        return result
     for k, name in enumerate(result):
         if name:
             result[k] = _unique(name, taken, f"_{kind}")

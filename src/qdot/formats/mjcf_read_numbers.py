@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from xml.etree.ElementTree import Element
 
-from qdot.formats.xml import Element
+from qdot.formats.xml import ElementError
 
 TEXTS = """
     actuator assetdir body body1 body2 camera childclass class content_type cranksite data file fileback filedown
@@ -15,31 +16,35 @@ TEXTS = """
 """Attributes that hold names and other words, which may well be "nan"; data of <numeric> are numbers."""
 
 _TEXTS = frozenset(TEXTS.split())
-_SUSPECT = re.compile(rb"nan|inf|&#", re.IGNORECASE)  # a character may be written as its number
+_SUSPECT = (b"nan", b"inf", b"&#")  # a character may be written as its number
 _NOT_FINITE = re.compile(r"[+-]?(nan(\(\w*\))?|inf(inity)?)", re.IGNORECASE)
 
 
 def may_lack_numbers(text: bytes) -> bool:
     """Whether a text may have numbers that are not finite; a quick look."""
-    return _SUSPECT.search(text) is not None
+    text = text.lower()
+    return any(word in text for word in _SUSPECT)
 
 
 def require_filled(element: Element) -> None:
     """Raise a `ModelError` where an attribute is empty that MuJoCo does not survive: it fails, and hangs later."""
-    if element.tag == "model" and not element.attributes.get("file", "").strip():
-        raise element.error("<model>: the attribute 'file' is missing or empty; name the file of the model")
-    if element.tag == "connect" and not element.attributes.get("anchor", "0 0 0").strip():
-        raise element.error("<connect>: the attribute 'anchor' is empty; give it 3 numbers, or leave it out for sites")
+    if element.tag == "model" and not element.get("file", "").strip():
+        raise ElementError(element, "<model>: the attribute 'file' is missing or empty; name the file of the model")
+    if element.tag == "connect" and not element.get("anchor", "0 0 0").strip():
+        raise ElementError(
+            element, "<connect>: the attribute 'anchor' is empty; give it 3 numbers, or leave it out for sites"
+        )
 
 
 def require_finite(element: Element) -> None:
     """Raise a `ModelError` where a number is NaN, or infinite but for ranges and cutoffs."""
-    for attribute, text in element.attributes.items():
+    for attribute, text in element.attrib.items():
         if attribute in _TEXTS and (element.tag, attribute) != ("numeric", "data"):
             continue
         endless = attribute.endswith("range") or attribute == "cutoff"
         for word in text.split():
             if _NOT_FINITE.fullmatch(word) and ("nan" in word.lower() or not endless):
-                raise element.error(
-                    f"<{element.tag}>: the attribute {attribute!r} has {word!r} for a number; give a finite one"
+                raise ElementError(
+                    element,
+                    f"<{element.tag}>: the attribute {attribute!r} has {word!r} for a number; give a finite one",
                 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from qdot.algebra import Mat3, Sym3, Vec3
 from qdot.description.scene import DragBox
-from qdot.spatial import Inertia, Transform
+from qdot.spatial import IDENTITY, Inertia, Transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,16 +26,18 @@ def rotations(quaternions: NDArray[np.float64]) -> list[Mat3]:
     R = matrices(quaternions)
     R[np.abs(R) < _ROUNDING] = 0.0
     R = np.where(np.abs(np.abs(R) - 1) < _ROUNDING, np.sign(R), R)
-    one = Mat3.identity()
     turned: list[bool] = np.any(np.abs(quaternions[:, 1:]) >= _ROUNDING, axis=1).tolist()
-    return [_mat3(rows) if turn else one for turn, rows in zip(turned, R.tolist(), strict=True)]
+    return [_mat3(rows) if turn else IDENTITY.rotation for turn, rows in zip(turned, R.tolist(), strict=True)]
 
 
 def poses(positions: NDArray[np.float64], quaternions: NDArray[np.float64]) -> list[Transform]:
     """Transforms by positions, shape (n, 3) [m], and unit quaternions, shape (n, 4)."""
-    return [
-        Transform(R, Vec3(*p)) for R, p in zip(rotations(quaternions), (positions + 0.0).tolist(), strict=True)
-    ]  # fmt: skip
+    return [_pose(R, p) for R, p in zip(rotations(quaternions), (positions + 0.0).tolist(), strict=True)]
+
+
+def shifts(positions: NDArray[np.float64]) -> list[Transform]:
+    """Transforms by positions alone, shape (n, 3) [m]."""
+    return [_pose(IDENTITY.rotation, p) for p in (positions + 0.0).tolist()]
 
 
 def inertias(m: Any, anchors: NDArray[np.float64]) -> list[Inertia]:
@@ -80,6 +82,10 @@ def matrices(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
         (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     )
     return np.moveaxis(np.array(rows), 2, 0)
+
+
+def _pose(R: Mat3, p: list[float]) -> Transform:
+    return IDENTITY if R is IDENTITY.rotation and not any(p) else Transform(R, Vec3(*p))
 
 
 def _mat3(rows: list[list[float]]) -> Mat3:

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from qdot.formats.mjcf_read_actuators import disabled_actuators, reflected, unsu
 from qdot.formats.mjcf_read_bodies import Kind
 from qdot.formats.mjcf_read_constraints import TENDON
 from qdot.formats.mjcf_read_names import Names
-from qdot.formats.mjcf_read_text import Compiled, line_of
+from qdot.formats.mjcf_read_text import Compiled, library, line_of
 from qdot.formats.source import Source
 
 _SHOWN = 5
@@ -145,7 +146,7 @@ def _ignored(m: Any, names: Names, spec: Any) -> Iterator[tuple[str, str, str]]:
         if moved.any():
             text = f"poses of mocap bodies in {_listed(names.of['key'], np.flatnonzero(moved))}"
             yield "keyframes", text, "left out: they have no place for them; the bodies are where the file puts them"
-    if _values(spec.visual) != _usual_values(spec.__class__):
+    if _values(spec.visual) != _usual_values():
         yield "visual", "options of the viewer", _LEFT_OUT
 
 
@@ -243,13 +244,20 @@ def _drives(m: Any, names: Names) -> Iterator[tuple[str, str, str]]:
 
 def _values(visual: Any) -> list[Any]:
     """All that MuJoCo's options of the viewer say."""
-    parts = [getattr(visual, name) for name in dir(visual) if name[0] != "_"]
-    return [np.ravel(getattr(part, name)).tolist() for part in parts for name in dir(part) if name[0] != "_"]
+    values = _viewer_options()(visual)
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
 
 
 @lru_cache(maxsize=1)
-def _usual_values(spec: Any) -> list[Any]:
-    return _values(spec().visual)
+def _viewer_options() -> attrgetter[tuple[Any, ...]]:
+    visual = library().MjSpec().visual
+    parts = [part for part in dir(visual) if part[0] != "_"]
+    return attrgetter(*(f"{part}.{name}" for part in parts for name in dir(getattr(visual, part)) if name[0] != "_"))
+
+
+@lru_cache(maxsize=1)
+def _usual_values() -> list[Any]:
+    return _values(library().MjSpec().visual)
 
 
 def _user(m: Any, kind: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from qdot.algebra import Quaternion, Vec3
@@ -120,6 +121,7 @@ def _flags(members: Any, bits: int) -> frozenset[str]:
     return frozenset(word for bit, word in _words(members).items() if bit & bits) if bits else frozenset()
 
 
+@lru_cache(maxsize=8)
 def _words(members: Any) -> dict[int, str]:
     """MuJoCo's names in an enumeration, lower case, by number: mjSENS_GYRO is "gyro"; counts (mjN…) left out."""
     return {

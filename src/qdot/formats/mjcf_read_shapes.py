@@ -105,6 +105,8 @@ def read_frames(m: Any, names: Names, anchors: NDArray[np.float64]) -> tuple[Fra
         )
     ]
     wrapped = sorted(names.wraps)
+    if not wrapped:
+        return tuple(frames)
     of = m.geom_bodyid[wrapped]
     placements = poses(m.geom_pos[wrapped] - anchors[of], m.geom_quat[wrapped])
     for geom, body, pose in zip(wrapped, of.tolist(), placements, strict=True):

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 
 from qdot.errors import ModelError
 from qdot.formats.resolve import Resolver
 from qdot.formats.source import Source
-from qdot.formats.xml import Element
+from qdot.formats.xml import ElementError
 
 _OLDEST = 4
 """The first version of MuJoCo whose models have all fields that are read."""
@@ -66,7 +67,7 @@ def compile_text(source: Source, addresses: Mapping[str, Element], resolver: Res
                 # The lengths a muscle can have are found by simulating it; a model that blows up would do so for ever.
                 spec.compiler.LRopt.mode = 0
                 model = spec.compile()
-        except ModelError:
+        except ElementError:
             raise
         except Exception as error:  # MuJoCo raises several kinds, and those of its asset readers
             raise _refusal(source, error) from None
@@ -96,12 +97,13 @@ def _give_paths(spec: Any, addresses: Mapping[str, Element], resolver: Resolver)
     for asset in (*spec.meshes, *spec.textures, *spec.hfields, *spec.skins):
         element = addresses.get(asset.file)
         if element is not None:
-            address = element.attributes["file"]
+            address = element.attrib["file"]
             path = resolver.path(address)
             if path is None:
-                raise element.error(
+                raise ElementError(
+                    element,
                     f"<{element.tag}>: there is no file at {address[:200]!r}; give the folder of its package as "
-                    "packages={name: folder}, or a plain path"
+                    "packages={name: folder}, or a plain path",
                 )
             asset.file = path
 

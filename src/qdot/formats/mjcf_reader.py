@@ -17,7 +17,7 @@ from qdot.errors import ModelError, QdotError
 from qdot.formats.mjcf_read_actuators import read_actuators, reflected
 from qdot.formats.mjcf_read_bodies import anchors_of, read_bodies
 from qdot.formats.mjcf_read_constraints import read_constraints, read_exclusions, read_pairs
-from qdot.formats.mjcf_read_files import look_through
+from qdot.formats.mjcf_read_files import Texts
 from qdot.formats.mjcf_read_names import Names, read_names
 from qdot.formats.mjcf_read_report import findings
 from qdot.formats.mjcf_read_scene import read_fluid, read_keyframes, read_options, read_sensors
@@ -27,30 +27,32 @@ from qdot.formats.mjcf_read_text import Compiled, compile_text, library, line_of
 from qdot.formats.reading import Reading
 from qdot.formats.resolve import Resolver
 from qdot.formats.source import Source
-from qdot.formats.xml import Element, parse
+from qdot.formats.xml import Document, ElementError
 
 SETTLED = frozenset(("gravity", "spring", "damper"))
 """Flags of MuJoCo that switch off what a record can say by a zero; the others are kept in the options."""
 
 
-def read_mjcf(source: Source, root: Element | None = None, resolver: Resolver | None = None) -> Reading:
+def read_mjcf(document: Document, resolver: Resolver | None = None) -> Reading:
     """The description of an MJCF model, and the line of each body that MuJoCo knows it of.
 
-    `root` is given where the text was parsed before. `resolver` finds meshes, textures and height fields that have an
-    address ("package://…"); plain paths are MuJoCo's to find: from the folder of the file, or for a text without one,
-    from the current directory.
+    `resolver` finds meshes, textures and height fields that have an address ("package://…"); plain paths are MuJoCo's
+    to find: from the folder of the file, or for a text without one, from the current directory.
     """
-    root = parse(source) if root is None else root
-    addresses = look_through(root, source)
+    source, texts = document.source, Texts(document)
     resolver = Resolver(source.folder) if resolver is None else resolver
-    compiled = compile_text(replace(source, text=root.document.text), addresses, resolver)  # as UTF-8
+    try:
+        texts.look_through()
+        compiled = compile_text(replace(source, text=document.text), texts.addresses, resolver)  # as UTF-8
+    except ElementError as error:
+        raise error.placed(*texts.documents) from None
     names = read_names(compiled.model, wrapped_geoms(compiled.model))
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite, `assemble` refuses
             description = _translated(source, compiled, names)
     except QdotError as error:
         raise ModelError(f"{source.file}: {error}") from error
-    return Reading(description, _lines(compiled.spec, names).get)
+    return Reading(description, lambda body: _lines(compiled.spec, names).get(body))  # rarely asked
 
 
 def _translated(source: Source, compiled: Compiled, names: Names) -> Description:

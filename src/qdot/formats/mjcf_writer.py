@@ -64,11 +64,12 @@ class _Writer:
         d, s = self.model.description, self.sections
         wraps = Wraps(self.model, self.remarks)
         self.bodies.write(s["worldbody"], wraps.shapes, wraps.frames)
-        constraints = Constraints(s["equality"], s["contact"], self.bodies, self.geoms, self.remarks)
         forces = Forces(s["tendon"], s["actuator"], self.bodies, wraps, self.remarks)
+        constraints = Constraints(s["equality"], s["contact"], self.bodies, self.geoms, forces, self.remarks)
         steps: list[tuple[tuple[Any, ...], Callable[[Any], None]]] = [
             (d.tendons, forces.add_tendon),
             (d.actuators, forces.add_actuator),
+            (d.bushings, forces.report_bushing),
             (d.constraints, constraints.add),
             (d.loops, constraints.add_loop),
             (d.pairs, constraints.add_pair),

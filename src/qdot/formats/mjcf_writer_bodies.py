@@ -160,7 +160,7 @@ class Bodies:
         free = any(isinstance(move.joint, Free) for move in moves)
         balls = any(isinstance(move.joint, Spherical) for move in moves)
         welded = (free and after != IDENTITY) or (balls and after.rotation != IDENTITY.rotation)
-        X, laid = _laid_out(moves, IDENTITY if welded else after)
+        X, laid = laid_out(moves, IDENTITY if welded else after)
         if welded:
             moved = child(parent, "body", name=self._names.free(f"{body.name}:{moves[-1].name}"), **posed(X))
             element = child(moved, "body", name=body.name, **posed(after))
@@ -266,8 +266,8 @@ def frames_named(d: Description, *, wound: bool = True) -> set[str | None]:
     return set(names)
 
 
-def _laid_out(moves: tuple[Move, ...], after: Transform) -> tuple[Transform, list[tuple[Move, Transform]]]:
-    """X(home), and each move with its Y."""
+def laid_out(moves: tuple[Move, ...], after: Transform) -> tuple[Transform, list[tuple[Move, Transform]]]:
+    """X(home), where MuJoCo starts, and each move with its Y."""
     X, laid = after, []
     for move in reversed(moves):
         ball = isinstance(move.joint, Spherical)  # it starts at zero in MuJoCo, come what may

@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import comb
 from xml.etree.ElementTree import Element
 
-from qdot.algebra import Scalar, Vec3
+from qdot.algebra import Scalar, Vec3, sqrt
 from qdot.description import (
+    WORLD,
     ConnectRecord,
     CouplingRecord,
+    DistanceRecord,
     ExclusionRecord,
     LoopRecord,
     PairRecord,
@@ -18,8 +20,9 @@ from qdot.description import (
     WeldRecord,
 )
 from qdot.description.constraints import ConstraintRecord
-from qdot.formats.chains import compose
-from qdot.formats.mjcf_writer_bodies import Bodies
+from qdot.formats.chains import chain_of, compose, own_frames, seen_from, split_for_mujoco
+from qdot.formats.mjcf_writer_bodies import Bodies, laid_out
+from qdot.formats.mjcf_writer_forces import Forces
 from qdot.formats.mjcf_writer_shapes import Geoms, soft
 from qdot.formats.written import Remarks, child, unless
 from qdot.joints import Fixed, Revolute, Spherical
@@ -33,9 +36,11 @@ _TOGETHER = 1e-9
 class Constraints:
     """Writes what holds a mechanism together beside its tree, and what may touch."""
 
-    def __init__(self, equality: Element, contact: Element, bodies: Bodies, geoms: Geoms, remarks: Remarks) -> None:
+    def __init__(
+        self, equality: Element, contact: Element, bodies: Bodies, geoms: Geoms, forces: Forces, remarks: Remarks
+    ) -> None:
         self.equality, self.contact = equality, contact
-        self.bodies, self.geoms, self.remarks = bodies, geoms, remarks
+        self.bodies, self.geoms, self.forces, self.remarks = bodies, geoms, forces, remarks
         self.model = bodies.model
         self._at_home = _home_poses(bodies)
 
@@ -45,6 +50,8 @@ class Constraints:
                 self._connect(record)
             case WeldRecord():
                 self._weld(record)
+            case DistanceRecord():
+                self._rod(record)
             case CouplingRecord():
                 self._couple(record)
 
@@ -72,6 +79,17 @@ class Constraints:
             point2 = _at(Vec3.of(record.point2))
             ends = self._sites(record.name, record.frame1, record.placement1, record.frame2, point2)
         self._equality("weld", record, {**ends, "torquescale": record.torque_scale})
+
+    def _rod(self, record: DistanceRecord) -> None:
+        """A tendon whose length is held; MuJoCo counts it from that at home."""
+        point1, point2 = Vec3.of(record.point1), Vec3.of(record.point2)
+        sites = self._sites(record.name, record.frame1, _at(point1), record.frame2, _at(point2))
+        apart = self._apart(record.frame1, point1, record.frame2, point2)
+        tendon = self.forces.add_string(record.name, map(str, sites.values()))
+        polynomial = (record.length - sqrt(apart.dot(apart)), *(0,) * (MOST_COEFFICIENTS - 1))
+        self._equality("tendon", record, {"tendon1": tendon, "polycoef": polynomial})
+        found, done = "a rod, which MuJoCo does not have", f"wrote a tendon whose length is held, {tendon!r}"
+        self.remarks.add(Severity.NOTE, "constraint", record.name, found, done)
 
     def _couple(self, record: CouplingRecord) -> None:
         kind = "tendon" if record.tendons else "joint"
@@ -167,8 +185,12 @@ class Constraints:
 
     def _meet(self, frame1: str, point1: Vec3, frame2: str, point2: Vec3) -> bool:
         """Whether two points are in one place at home."""
-        apart = self._at_home[frame1] @ point1 - self._at_home[frame2] @ point2
+        apart = self._apart(frame1, point1, frame2, point2)
         return bool(apart.dot(apart) <= _TOGETHER**2)
+
+    def _apart(self, frame1: str, point1: Vec3, frame2: str, point2: Vec3) -> Vec3:
+        """From one point to another at home, in world axes."""
+        return self._at_home[frame1] @ point1 - self._at_home[frame2] @ point2
 
 
 def _at(point: Vec3) -> Transform:
@@ -176,14 +198,14 @@ def _at(point: Vec3) -> Transform:
 
 
 def _home_poses(bodies: Bodies) -> dict[str, Transform]:
-    """The own frames of all bodies in the world, at home."""
-    moved = {0: IDENTITY}
-    poses = {"world": IDENTITY}
+    """All frames in the world, where MuJoCo starts."""
+    frames, own = own_frames(bodies.model), {WORLD: IDENTITY}
     for body in bodies.model.bodies:
-        q = body.record.home or body.joint.neutral()
-        moved[body.index] = compose(compose(moved[body.parent], body.placement), body.joint.transform(q))
-        poses[body.name] = compose(moved[body.index], body.record.frame)
-    return poses
+        parent = body.record.parent
+        chain = chain_of(body, seen_from(frames[parent], body.placement), split_for_mujoco)
+        own[body.name] = compose(own[parent], laid_out(*chain)[0])
+    on_bodies = {name: bodies.on_body(name) for name in bodies.model.frames}
+    return {name: compose(own[body], place) for name, (body, place) in on_bodies.items()}
 
 
 def _shifted(coefficients: list[Scalar], shift: Scalar) -> list[Scalar]:

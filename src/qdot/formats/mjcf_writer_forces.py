@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from math import nextafter
 from xml.etree.ElementTree import Element
@@ -11,6 +12,7 @@ from qdot.description import (
     WORLD,
     ActuatorRecord,
     Affine,
+    BushingRecord,
     Contact,
     OnContacts,
     OnFrame,
@@ -130,6 +132,17 @@ class Forces:
                 case Wrap():
                     side = None if part.side is None else self.bodies.site_of(part.side)
                     child(element, "geom", geom=self.wraps.geom(part), sidesite=side)
+
+    def add_string(self, wanted: str, sites: Iterable[str]) -> str:
+        """A tendon through sites, without forces of its own; returns its name."""
+        name = self._tendons.free(wanted)
+        element = child(self.tendon, "spatial", name=name)
+        for site in sites:
+            child(element, "site", site=site)
+        return name
+
+    def report_bushing(self, record: BushingRecord) -> None:
+        self.remarks.lost("bushing", record.name, "springs that hold a pose, which MuJoCo does not have")
 
     def add_actuator(self, record: ActuatorRecord) -> None:
         where = self._transmission(record)

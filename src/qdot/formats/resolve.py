@@ -51,6 +51,7 @@ class Resolver:
         self._find = find
         self._places: dict[str, tuple[list[str], Iterator[str]]] = {}
         self._found: dict[str, str | None] = {}
+        self._files: dict[str, set[str]] = {}
 
     def path(self, address: str) -> str | None:
         """The file at an address; None where there is none."""
@@ -92,18 +93,29 @@ class Resolver:
 
     def _packaged(self, package: str, inner: str) -> str | None:
         for place in self._places_of(package):
-            path = os.path.join(place, inner)
-            if os.path.isfile(path):
+            path = place + inner
+            if self._is_file(path):
                 return path
         return None
 
+    def _is_file(self, path: str) -> bool:
+        """Whether there is a file; a folder is looked into once, for a robot has dozens of meshes in each."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._files:
+            try:
+                with os.scandir(folder) as entries:
+                    self._files[folder] = {entry.name for entry in entries if entry.is_file()}
+            except OSError:
+                self._files[folder] = set()
+        return name in self._files[folder] or os.path.isfile(path)  # whatever the system takes for the same name
+
     def _places_of(self, package: str) -> Iterator[str]:
-        """The folders of a package that exist, looked for as far as somebody asks."""
+        """The folders of a package that exist, "/" at the end, looked for as far as somebody asks."""
         if package not in self._places:
             self._places[package] = [], self._folders(package)
         known, more = self._places[package]
         yield from known
-        for place in more:
+        for place in (os.path.join(folder, "") for folder in more):
             if place not in known and os.path.isdir(place):
                 known.append(place)
                 yield place

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 
 from qdot.description import CouplingRecord, Passive, Severity
 from qdot.errors import JointError
+from qdot.formats.axes import WRITTEN, named_axis
 from qdot.formats.urdf_schema import Findings
-from qdot.formats.xml import Element
+from qdot.formats.xml import ElementError, number, numbers, required
 from qdot.joints import Continuous, Fixed, Free, Joint, Limits, Planar, Prismatic, Revolute
 
 FIXED = Fixed()
-_AXES: dict[tuple[float, ...], str] = {
-    (1.0, 0.0, 0.0): "x",
-    (0.0, 1.0, 0.0): "y",
-    (0.0, 0.0, 1.0): "z",
-    (-1.0, 0.0, 0.0): "-x",
-    (0.0, -1.0, 0.0): "-y",
-    (0.0, 0.0, -1.0): "-z",
-}
 STILL = Passive()
 SHORTEST = 1e-12
 """An axis of smaller numbers is none."""
@@ -43,9 +37,9 @@ class Moving(NamedTuple):
 
 def joint_of(element: Element, name: str, findings: Findings) -> Moving:
     """The joint that an element describes."""
-    kind = element.required("type", "revolute, continuous, prismatic, fixed, floating or planar")
+    kind = required(element, "type", "revolute, continuous, prismatic, fixed, floating or planar")
     for tag in _WHOLE.get(kind, ()):
-        meaningless = element.child(tag)
+        meaningless = element.find(tag)
         if meaningless is not None:
             severity = Severity.NOTE if kind == "fixed" or tag == "axis" else Severity.IGNORED
             findings.add(severity, f"{kind} joints", f"<{tag}>", "left out: it says nothing about them", meaningless)
@@ -61,39 +55,44 @@ def joint_of(element: Element, name: str, findings: Findings) -> Moving:
                 axis, limits = _axis(element, name, findings), _limits(element, kind, name, findings)
                 return Moving(_MOVING[kind](axis, limits=limits), _passive(element, name, findings))
     except JointError as error:
-        raise element.error(f"joint {name!r}: {error}") from None
-    raise element.error(
-        f"joint {name!r} has the type {kind!r}; URDF has revolute, continuous, prismatic, fixed, floating and planar"
+        raise ElementError(element, f"joint {name!r}: {error}") from None
+    raise ElementError(
+        element,
+        f"joint {name!r} has the type {kind!r}; URDF has revolute, continuous, prismatic, fixed, floating and planar",
     )
 
 
 def _axis(element: Element, name: str, findings: Findings) -> Any:
-    axis = element.child("axis")
+    axis = element.find("axis")
     if axis is None:
         return "x"
-    xyz = axis.numbers("xyz", 3)
+    name_of_axis = WRITTEN.get(axis.get("xyz", ""))
+    if name_of_axis is not None:
+        return name_of_axis
+    xyz = numbers(axis, "xyz", 3)
     if max(map(abs, xyz)) < SHORTEST:
         done = "taken as 1 0 0, which URDF means where there is none"
         findings.add(Severity.PHYSICS, f"joint {name!r}", "its axis is zero", done, axis)
         return "x"
-    return _AXES.get(xyz, xyz)
+    return named_axis(xyz)
 
 
 def _limits(element: Element, kind: str, name: str, findings: Findings) -> Limits | None:
     """Bounds of position, speed and effort; URDF asks for them but at continuous joints."""
-    limit = element.child("limit")
+    limit = element.find("limit")
     if limit is None:
         if kind == "continuous":
             return None
         remedy = "give it lower, upper, effort and velocity" + (", or type 'continuous'" if kind == "revolute" else "")
-        raise element.error(f"joint {name!r} is {kind} but has no <limit>; {remedy}")
-    speed, effort = (_magnitude(limit, bound, inf, name, findings) for bound in ("velocity", "effort"))
+        raise ElementError(element, f"joint {name!r} is {kind} but has no <limit>; {remedy}")
+    speed = _magnitude(limit, "velocity", inf, name, findings)
+    effort = _magnitude(limit, "effort", inf, name, findings)
     if kind == "continuous":
-        if "lower" in limit.attributes or "upper" in limit.attributes:
+        if "lower" in limit.attrib or "upper" in limit.attrib:
             done = "left out: such a joint turns without end"
             findings.add(Severity.IGNORED, "continuous joints", "lower and upper limits", done, limit)
         return Limits((), (), (speed,), (effort,))
-    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    lower, upper = number(limit, "lower", 0.0), number(limit, "upper", 0.0)
     if lower > upper:
         found = f"its lower limit {lower:g} is above its upper limit {upper:g}"
         findings.add(Severity.PHYSICS, f"joint {name!r}", found, "left out: it moves without end", limit)
@@ -102,21 +101,22 @@ def _limits(element: Element, kind: str, name: str, findings: Findings) -> Limit
 
 
 def _passive(element: Element, name: str, findings: Findings) -> Passive:
-    dynamics = element.child("dynamics")
+    dynamics = element.find("dynamics")
     if dynamics is None:
         return STILL
-    if not dynamics.attributes.keys() & {"damping", "friction"}:
-        raise dynamics.error(f"joint {name!r}: <dynamics> has neither damping nor friction; give one, or leave it out")
-    damping, friction = (
-        _magnitude(dynamics, what, 0.0, name, findings) if what in dynamics.attributes else 0.0
-        for what in ("damping", "friction")
-    )
+    has_damping, has_friction = "damping" in dynamics.attrib, "friction" in dynamics.attrib
+    if not has_damping and not has_friction:
+        raise ElementError(
+            dynamics, f"joint {name!r}: <dynamics> has neither damping nor friction; give one, or leave it out"
+        )
+    damping = _magnitude(dynamics, "damping", 0.0, name, findings) if has_damping else 0.0
+    friction = _magnitude(dynamics, "friction", 0.0, name, findings) if has_friction else 0.0
     return Passive(damping=(damping,), friction=(friction,)) if damping or friction else STILL
 
 
 def _magnitude(element: Element, attribute: str, otherwise: float, name: str, findings: Findings) -> float:
     """A number that is zero or more; a negative one is reported, and `otherwise` taken."""
-    value = element.number(attribute)
+    value = number(element, attribute)
     if value >= 0:
         return value
     found, done = f"its {attribute} is negative: {value:g}", f"taken as {otherwise:g}"
@@ -134,11 +134,11 @@ def couplings_of(
 
     `elements` and `joints` are the robot's by the names of the file, `names` what the records call them.
     """
-    mimics = {name: mimic for name, element in elements.items() if (mimic := element.child("mimic")) is not None}
-    drivers = {name: mimic.required("joint", "the name of the joint to follow") for name, mimic in mimics.items()}
+    mimics = {name: mimic for name, element in elements.items() if (mimic := element.find("mimic")) is not None}
+    drivers = {name: required(mimic, "joint", "the name of the joint to follow") for name, mimic in mimics.items()}
     for name, mimic in mimics.items():
         driver = drivers[name]
-        multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+        multiplier, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
         severity, done = _settled(name, drivers, joints)
         findings.add(severity, f"joint {name!r}", f"it mimics joint {driver!r}", done, mimic)
         if done != _COUPLED:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import count
 from typing import NamedTuple
+from xml.etree.ElementTree import Element
 
 from qdot.algebra import Vec3
 from qdot.description import WORLD, BodyRecord, Description, JointSoftness, Severity
@@ -16,9 +17,9 @@ from qdot.formats.reading import Reading
 from qdot.formats.resolve import Resolver
 from qdot.formats.urdf_joints import FIXED, STILL, Moving, couplings_of, joint_of
 from qdot.formats.urdf_poses import MASSLESS, Poses, inertia_of
-from qdot.formats.urdf_schema import ROBOT, Findings, report_the_rest
+from qdot.formats.urdf_schema import ROBOT, ROBOT_WITHOUT_SHAPES, Findings, report_the_rest
 from qdot.formats.urdf_shapes import Shapes
-from qdot.formats.xml import Element
+from qdot.formats.xml import Document, ElementError, required
 from qdot.joints import Free
 from qdot.spatial import IDENTITY
 
@@ -30,21 +31,27 @@ ROOT_JOINT = "root_joint"
 _SOFTNESS = JointSoftness()
 
 
-def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver, with_shapes: bool = True) -> Reading:
+def read_urdf(document: Document, *, free_base: bool = False, resolver: Resolver, with_shapes: bool = True) -> Reading:
     """The description of a `<robot>`; its root link stands on the world, or floats with `free_base`.
 
     A root link called "world" is the world itself. With `free_base` it floats all the same, as in Pinocchio, under
     another name.
     """
-    if "name" not in robot.attributes:
-        raise robot.error("the robot has no name; give it one: <robot name=...>")
-    version = robot.attributes.get("version", "1.0")
+    try:
+        return _read(document, free_base, resolver, with_shapes)
+    except ElementError as error:
+        raise error.placed(document) from None
+
+
+def _read(document: Document, free_base: bool, resolver: Resolver, with_shapes: bool) -> Reading:
+    robot = document.root
+    if "name" not in robot.attrib:
+        raise ElementError(robot, "the robot has no name; give it one: <robot name=...>")
+    version = robot.get("version", "1.0")
     if version not in VERSIONS:
-        raise robot.error(f"the robot is in version {version!r} of URDF; qdot reads {', '.join(VERSIONS)}")
-    findings = Findings()
-    if not with_shapes:
-        _leave_out_shapes(robot)
-    report_the_rest(robot, ROBOT, findings)
+        raise ElementError(robot, f"the robot is in version {version!r} of URDF; qdot reads {', '.join(VERSIONS)}")
+    findings = Findings(document)
+    report_the_rest([robot], ROBOT if with_shapes else ROBOT_WITHOUT_SHAPES, findings)
     tree = _tree(robot)
     poses = Poses(findings, quaternions=version != "1.0")
     shapes = Shapes(robot, poses, resolver, findings)
@@ -54,7 +61,7 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver, wi
     bodies: list[BodyRecord] = []
     massive: dict[str, Element] = {}
     for name, link in tree.links.items():
-        inertial = link.child("inertial")
+        inertial = link.find("inertial")
         body = body_names[name]
         if body == WORLD:
             if inertial is not None:
@@ -79,20 +86,21 @@ def read_urdf(robot: Element, *, free_base: bool = False, resolver: Resolver, wi
                 placement,
                 MASSLESS if inertial is None else inertia_of(inertial, poses),
                 moving.passive,
-                shapes.of(link),
+                shapes.of(link) if with_shapes else (),
                 IDENTITY,
                 softness=_SOFTNESS,
             )
         )
+    is_world = with_shapes and body_names[tree.root] == WORLD
     description = Description(
-        robot.attributes["name"],
+        robot.attrib["name"],
         GRAVITY,
         tuple(bodies),
-        world_shapes=shapes.of(tree.links[tree.root]) if body_names[tree.root] == WORLD else (),
+        world_shapes=shapes.of(tree.links[tree.root]) if is_world else (),
         constraints=tuple(couplings_of(tree.joints, joints, joint_names, findings)),
         report=findings.report(),
     )
-    return Reading(description, lambda body: massive[body].line)  # finding lines takes a while: only where asked
+    return Reading(description, lambda body: document.line(massive[body]))
 
 
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────
@@ -114,32 +122,28 @@ class Tree(NamedTuple):
     root: str
 
 
-def _leave_out_shapes(robot: Element) -> None:
-    for link in robot.children:
-        if link.tag == "link":
-            link.children = [child for child in link.children if child.tag not in ("visual", "collision")]
-
-
 def _tree(robot: Element) -> Tree:
     links, joints = _named(robot, "link"), _named(robot, "joint")
     if not links:
-        raise robot.error("the robot has no <link>; a model needs one at least")
+        raise ElementError(robot, "the robot has no <link>; a model needs one at least")
     holders: dict[str, Holder] = {}
     for name, joint in joints.items():
         parent, child = _end(joint, name, "parent", links), _end(joint, name, "child", links)
         if child == parent:
-            raise joint.error(f"joint {name!r} holds link {child!r} to itself; name two links")
+            raise ElementError(joint, f"joint {name!r} holds link {child!r} to itself; name two links")
         if child in holders:
-            raise joint.error(
+            raise ElementError(
+                joint,
                 f"link {child!r} is the child of two joints, {holders[child].joint!r} and {name!r}; URDF is a tree: "
-                "remove one, and close the loop with a loop joint of qdot.Mechanism or in MJCF"
+                "remove one, and close the loop with a loop joint of qdot.Mechanism or in MJCF",
             )
         holders[child] = Holder(name, parent)
     roots = [name for name in links if name not in holders]
     if len(roots) > 1:
-        raise links[roots[1]].error(
+        raise ElementError(
+            links[roots[1]],
             f"the robot has {len(roots)} roots, {', '.join(map(repr, roots[:4]))}{' …' if len(roots) > 4 else ''}; "
-            "hold all but one by joints, of type 'fixed' if need be"
+            "hold all but one by joints, of type 'fixed' if need be",
         )
     _require_no_circle(joints, holders)
     return Tree(links, joints, holders, roots[0])
@@ -148,23 +152,24 @@ def _tree(robot: Element) -> Tree:
 def _named(robot: Element, tag: str) -> dict[str, Element]:
     found: dict[str, Element] = {}
     why = f"a name of its own; every {tag} has one"
-    for element in robot.children:
-        if element.tag == tag:
-            name = element.required("name", why)
-            if name in found:
-                raise element.error(f"two {tag}s are named {name!r}; give one another name")
-            found[name] = element
+    for element in robot.findall(tag):
+        name = element.get("name") or required(element, "name", why)
+        if name in found:
+            raise ElementError(element, f"two {tag}s are named {name!r}; give one another name")
+        found[name] = element
     return found
 
 
 def _end(joint: Element, name: str, tag: str, links: Mapping[str, Element]) -> str:
     """The link that a joint names as its parent or child."""
-    end = joint.child(tag)
+    end = joint.find(tag)
     if end is None:
-        raise joint.error(f"joint {name!r} has no <{tag}>; name the link: <{tag} link=.../>")
-    link = end.attributes.get("link") or end.required("link", f"the {tag} link of joint {name!r}")
+        raise ElementError(joint, f"joint {name!r} has no <{tag}>; name the link: <{tag} link=.../>")
+    link = end.get("link") or required(end, "link", f"the {tag} link of joint {name!r}")
     if link not in links:
-        raise end.error(f"{tag} link {link!r} of joint {name!r} is not in the file; add it, or correct the name")
+        raise ElementError(
+            end, f"{tag} link {link!r} of joint {name!r} is not in the file; add it, or correct the name"
+        )
     return link
 
 
@@ -176,9 +181,10 @@ def _require_no_circle(joints: Mapping[str, Element], holders: Mapping[str, Hold
         while link in holders and link not in rooted:
             if link in path:
                 circle = [*path][[*path].index(link) :]
-                raise joints[holders[link].joint].error(
+                raise ElementError(
+                    joints[holders[link].joint],
                     f"the links {' → '.join(map(repr, [*circle, link]))} hold each other in a circle; a tree needs a "
-                    "root: remove one of their joints"
+                    "root: remove one of their joints",
                 )
             path[link] = None
             link = holders[link].parent

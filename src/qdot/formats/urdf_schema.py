@@ -5,50 +5,48 @@ The reader picks what it knows. Whatever lies outside this table is found here, 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
+from xml.etree.ElementTree import Element
 
 from qdot.description import Item, Report, Severity
-from qdot.formats.xml import Element
+from qdot.formats.xml import Document, ElementError
 
 
 class Findings:
     """What a reader has to report while it reads; things of one kind become one item, with their number."""
 
-    def __init__(self) -> None:
-        self._kinds: dict[tuple[str, str, str, int], tuple[Severity, list[Element]]] = {}
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self._kinds: dict[tuple[Severity, str, str, str], list[Element]] = {}
 
-    def add(self, severity: Severity, subject: str, found: str, done: str, element: Element) -> None:
-        """An item about one element; the same words about more elements add to its number."""
-        key = (subject, found, done, id(severity))  # id: files have hundreds, and an enum's own hash is slow
-        kind = self._kinds.get(key)
-        if kind is None:
-            self._kinds[key] = severity, [element]
-        else:
-            kind[1].append(element)
+    def add(self, severity: Severity, subject: str, found: str, done: str, *elements: Element) -> None:
+        """An item about one element or more; the same words about others add to its number."""
+        self._kinds.setdefault((severity, subject, found, done), []).extend(elements)
 
     def report(self) -> Report:
         """All items, in the order in which they were found first."""
-        return Report(tuple(_item(*key[:3], *kind) for key, kind in self._kinds.items()))
-
-
-def _item(subject: str, found: str, done: str, severity: Severity, elements: list[Element]) -> Item:
-    first = elements[0]
-    number = f" ({len(elements)} times, first here)" if len(elements) > 1 else ""
-    return Item(severity, subject, found + number, done, first.document.source.file, first.line)
+        lines = self.document.lines([elements[0] for elements in self._kinds.values()])
+        items = []
+        for ((severity, subject, found, done), elements), line in zip(self._kinds.items(), lines, strict=True):
+            number = f" ({len(elements)} times, first here)" if len(elements) > 1 else ""
+            items.append(Item(severity, subject, found + number, done, self.document.source.file, line))
+        return Report(tuple(items))
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """The attributes and children of an element that are read; `many` are the children that may come repeatedly."""
+    """The attributes and children of an element that are read; `once` are the children that may come but once."""
 
     attributes: frozenset[str]
     children: dict[str, Tag]
-    many: frozenset[str] = frozenset()
+    once: frozenset[str]
 
 
 def _tag(attributes: str = "", many: str = "", **children: Tag) -> Tag:
-    return Tag(frozenset(attributes.split()), children, frozenset(many.split()))
+    return Tag(frozenset(attributes.split()), children, frozenset(children.keys() - many.split()))
 
 
 _ORIGIN = _tag("xyz rpy quat_xyzw")
@@ -73,8 +71,16 @@ _JOINT = _tag(
     dynamics=_tag("damping friction"),
     mimic=_tag("joint multiplier offset"),
 )
-_LINK = _tag("name", many="visual collision", inertial=_INERTIAL, visual=_VISUAL, collision=_COLLISION)
-ROBOT = _tag("name version", many="link joint material", link=_LINK, joint=_JOINT, material=_MATERIAL)
+UNREAD = _tag()
+"""Of an element that is not asked for, whatever is in it."""
+
+
+def _robot(visual: Tag, collision: Tag) -> Tag:
+    link = _tag("name", many="visual collision", inertial=_INERTIAL, visual=visual, collision=collision)
+    return _tag("name version", many="link joint material", link=link, joint=_JOINT, material=_MATERIAL)
+
+
+ROBOT, ROBOT_WITHOUT_SHAPES = _robot(_VISUAL, _COLLISION), _robot(UNREAD, UNREAD)
 
 _ONLY_SEEN = frozenset(("visual", "material", "name"))
 """What has no part in the motion; a link or a joint without a name is refused anyway."""
@@ -124,28 +130,39 @@ _WHAT_GAZEBO_DOES = {
 }
 
 
-def report_the_rest(element: Element, known: Tag, findings: Findings, moves: bool = True) -> None:
-    """Report what an element holds beyond what is read of it, down to the leaves.
+def report_the_rest(elements: list[Element], known: Tag, findings: Findings, moves: bool = True) -> None:
+    """Report what elements of one tag hold beyond what is read of them, down to the leaves.
 
-    `moves` tells whether it has a part in the motion; what looks like a slip of the pen then changes the motion.
+    `moves` tells whether they have a part in the motion; what looks like a slip of the pen then changes the motion.
     """
-    if not known.attributes.issuperset(element.attributes):
-        for attribute in sorted(element.attributes.keys() - known.attributes):
-            _report_attribute(element, attribute, known, findings, moves)
-    children, many, seen = known.children, known.many, set()
-    for child in element.children:
-        tag = child.tag
-        below = children.get(tag)
+    if not known.attributes.issuperset(chain.from_iterable([element.attrib for element in elements])):
+        for element in elements:
+            for attribute in sorted(element.attrib.keys() - known.attributes):
+                _report_attribute(element, attribute, known, findings, moves)
+    for tag, children in _by_tag(elements, known, findings).items():
+        below = known.children.get(tag)
         if below is None:
-            _report_child(element, child, known, findings, moves)
-        elif tag in seen:
-            found, done = f"more than one <{tag}>", "the first one counts, as for ROS"
-            findings.add(Severity.NOTE, f"<{element.tag}>", found, done, child)
-        else:
-            if tag not in many:
+            _report_unknown(elements[0].tag, tag, children, known, findings, moves)
+        elif below is not UNREAD:
+            report_the_rest(children, below, findings, moves and tag not in _ONLY_SEEN)
+
+
+def _by_tag(elements: list[Element], known: Tag, findings: Findings) -> dict[str, list[Element]]:
+    """All children of elements of one tag, but for second ones where the first one counts."""
+    found: defaultdict[str, list[Element]] = defaultdict(list)
+    once = known.once
+    for element in filter(len, elements):
+        seen = set()
+        for child in element[:]:  # a list: quicker to go through than the element itself
+            tag = child.tag
+            if tag in once:
+                if tag in seen:
+                    what, done = f"more than one <{tag}>", "the first one counts, as for ROS"
+                    findings.add(Severity.NOTE, f"<{element.tag}>", what, done, child)
+                    continue
                 seen.add(tag)
-            if child.children or not below.attributes.issuperset(child.attributes):
-                report_the_rest(child, below, findings, moves and tag not in _ONLY_SEEN)
+            found[tag].append(child)
+    return found
 
 
 def _report_attribute(element: Element, attribute: str, known: Tag, findings: Findings, moves: bool) -> None:
@@ -155,21 +172,25 @@ def _report_attribute(element: Element, attribute: str, known: Tag, findings: Fi
         findings.add(severity, f"<{element.tag}>", found, done, element)
 
 
-def _report_child(element: Element, child: Element, known: Tag, findings: Findings, moves: bool) -> None:
-    if child.tag == "gazebo":
-        _report_gazebo(child, findings)
+def _report_unknown(
+    parent: str, tag: str, elements: list[Element], known: Tag, findings: Findings, moves: bool
+) -> None:
+    """Report children, all of one tag, that elements of the tag `parent` cannot have."""
+    if tag == "gazebo":
+        _report_gazebo(elements, findings)
         return
-    if child.tag.startswith("xacro:"):
-        raise child.error(
-            f"<{child.tag}> is for xacro, which makes URDF files; run it first: xacro robot.urdf.xacro > robot.urdf"
+    if tag.startswith("xacro:"):
+        raise ElementError(
+            elements[0],
+            f"<{tag}> is for xacro, which makes URDF files; run it first: xacro robot.urdf.xacro > robot.urdf",
         )
-    why = _WHY_LEFT_OUT.get(child.tag)
-    if element.tag == "collision" and child.tag == "material":
+    why = _WHY_LEFT_OUT.get(tag)
+    if parent == "collision" and tag == "material":
         why = "what collides is not seen"
     severity, done = Severity.IGNORED, f"left out: {why}"
     if why is None:
-        severity, done = _judged(child.tag, known.children, "<{}>", moves)
-    findings.add(severity, f"<{element.tag}>", f"the element <{child.tag}>", done, child)
+        severity, done = _judged(tag, known.children, "<{}>", moves)
+    findings.add(severity, f"<{parent}>", f"the element <{tag}>", done, *elements)
 
 
 def _judged(name: str, known: Iterable[str], form: str, moves: bool) -> tuple[Severity, str]:
@@ -193,12 +214,16 @@ def _slips(one: str, other: str) -> int:
     return row[-1]
 
 
-def _report_gazebo(element: Element, findings: Findings) -> None:
-    for child in element.children:
-        why = _WHAT_GAZEBO_DOES.get(child.tag, "it is for Gazebo")
-        if child.tag in ("turnGravityOff", "gravity"):
-            is_off = (child.text.lower() in ("true", "1")) == (child.tag == "turnGravityOff")
+def _report_gazebo(elements: list[Element], findings: Findings) -> None:
+    for tag, children in _by_tag(elements, UNREAD, findings).items():
+        found, why = f"the element <{tag}>", _WHAT_GAZEBO_DOES.get(tag, "it is for Gazebo")
+        if tag not in ("turnGravityOff", "gravity"):
+            findings.add(Severity.IGNORED, "<gazebo>", found, f"left out: {why}", *children)
+            continue
+        for child in children:
+            is_off = (findings.document.content(child).lower() in ("true", "1")) == (tag == "turnGravityOff")
             why = "Gazebo would take the weight off the link" if is_off else "it is what URDF says anyway"
-        findings.add(Severity.IGNORED, "<gazebo>", f"the element <{child.tag}>", f"left out: {why}", child)
-    if not element.children:
-        findings.add(Severity.NOTE, "<gazebo>", "an empty element", "it says nothing", element)
+            findings.add(Severity.IGNORED, "<gazebo>", found, f"left out: {why}", child)
+    empty = [element for element in elements if not len(element)]
+    if empty:
+        findings.add(Severity.NOTE, "<gazebo>", "an empty element", "it says nothing", *empty)

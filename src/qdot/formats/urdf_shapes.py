@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from xml.etree.ElementTree import Element
+
 from qdot.description import Contact, Material, Severity, ShapeRecord
-from qdot.errors import GeometryError, ModelError
+from qdot.errors import GeometryError
 from qdot.formats.resolve import Resolver
 from qdot.formats.urdf_poses import Poses
 from qdot.formats.urdf_schema import Findings
-from qdot.formats.xml import Element
+from qdot.formats.xml import ElementError, number, numbers, required
 from qdot.geometry import Box, Capsule, Cylinder, MeshFile, Placed, Shape, Sphere
 from qdot.geometry.mesh_reference import UNSCALED
 from qdot.spatial import IDENTITY
@@ -26,17 +28,17 @@ class Shapes:
         self._findings = findings
         self._materials: dict[str, Material] = {}
         self._meshes: dict[tuple[str, str], MeshFile] = {}
-        for element in robot.children:
-            if element.tag == "material":
-                name = element.attributes.get("name")
-                if name in self._materials:
-                    raise element.error(f"two materials are named {name!r}; give one another name")
-                self._material(element)
+        self._scales: dict[str, tuple[float, ...]] = {_UNSCALED: UNSCALED}
+        for element in robot.findall("material"):
+            name = element.get("name")
+            if name in self._materials:
+                raise ElementError(element, f"two materials are named {name!r}; give one another name")
+            self._material(element)
 
     def of(self, link: Element) -> tuple[ShapeRecord, ...]:
         """What a link is seen as, and what it collides with, in its frame."""
         records = []
-        for element in link.children:
+        for element in link[:]:
             visual = element.tag == "visual"
             if not visual and element.tag != "collision":
                 continue
@@ -46,26 +48,26 @@ class Shapes:
             X = self._poses.of(element)
             if X is not IDENTITY:
                 shape = Placed(shape, X)
-            painted = element.child("material") if visual else None
+            painted = element.find("material") if visual else None
             material = _UNPAINTED if painted is None else self._material(painted)
-            name = element.attributes.get("name", "")
+            name = element.get("name", "")
             records.append(ShapeRecord(shape, visual, not visual, material, name, _CONTACT))
         return tuple(records)
 
     def _material(self, element: Element) -> Material:
         """The material that an element defines or names; the first definition of a name counts."""
-        name = element.attributes.get("name", "")
+        name = element.get("name", "")
         if name in self._materials:
             return self._materials[name]
-        color = element.child("color")
+        color = element.find("color")
         if color is None:
-            if element.child("texture") is None:
+            if element.find("texture") is None:
                 done = "it is drawn in qdot's own color"
                 self._findings.add(Severity.NOTE, f"material {name!r}", "it has no color in this file", done, element)
             return Material(name)
         try:
-            red, green, blue, opacity = color.numbers("rgba", 4)
-        except ModelError as error:  # no reason to refuse a robot
+            red, green, blue, opacity = numbers(color, "rgba", 4)
+        except ElementError as error:  # no reason to refuse a robot
             self._findings.add(Severity.IGNORED, f"material {name!r}", str(error), "its color is left out", color)
             return Material(name)
         material = Material(name, (red, green, blue, opacity))
@@ -79,9 +81,9 @@ class Shapes:
         What does not collide as the file says changes the motion; what is not seen does not.
         """
         severity = Severity.PHYSICS if element.tag == "collision" else Severity.IGNORED
-        geometry = element.child("geometry")
-        kind = geometry.children[0] if geometry is not None and geometry.children else None
-        if geometry is not None and len(geometry.children) > 1:
+        geometry = element.find("geometry")
+        kind = geometry[0] if geometry is not None and len(geometry) else None
+        if geometry is not None and len(geometry) > 1:
             done = "the first one counts, as for ROS"
             self._findings.add(Severity.IGNORED, "<geometry>", "more shapes than one", done, geometry)
         try:
@@ -100,14 +102,15 @@ class Shapes:
 
     def _mesh(self, element: Element, severity: Severity) -> MeshFile:
         """A mesh in a file; one that is seen and collides is one object, so that it is read once."""
-        address, scale = element.required("filename", "the mesh file"), element.attributes.get("scale", _UNSCALED)
+        address, scale = required(element, "filename", "the mesh file"), element.get("scale", _UNSCALED)
         path = self._resolver.path(address)
         if path is None:
             self._report_missing(address, element, severity)
         mesh = self._meshes.get((address, scale))
         if mesh is None:
-            factors = UNSCALED if scale == _UNSCALED else element.numbers("scale", 3)
-            mesh = self._meshes[address, scale] = MeshFile(path or address, factors)
+            if scale not in self._scales:
+                self._scales[scale] = numbers(element, "scale", 3)
+            mesh = self._meshes[address, scale] = MeshFile(path or address, self._scales[scale])
         return mesh
 
     def _report_missing(self, address: str, element: Element, severity: Severity) -> None:
@@ -127,11 +130,11 @@ class Shapes:
 def _primitive(element: Element) -> Shape | None:
     match element.tag:
         case "box":
-            return Box(*element.numbers("size", 3))
+            return Box(*numbers(element, "size", 3))
         case "sphere":
-            return Sphere(element.number("radius"))
+            return Sphere(number(element, "radius"))
         case "cylinder":
-            return Cylinder(element.number("radius"), element.number("length"))
+            return Cylinder(number(element, "radius"), number(element, "length"))
         case "capsule":
-            return Capsule(element.number("radius"), element.number("length"))
+            return Capsule(number(element, "radius"), number(element, "length"))
     return None

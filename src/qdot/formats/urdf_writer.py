@@ -75,7 +75,7 @@ class _Writer:
             if isinstance(constraint, CouplingRecord):
                 self._mimic(constraint)
             else:
-                self.remarks.lost("constraint", constraint.name, "holds two frames together", constraint.active)
+                self.remarks.lost("constraint", constraint.name, "holds two frames to each other", constraint.active)
         self._report_rest()
 
     def _stands_alone(self) -> bool:
@@ -277,6 +277,8 @@ class _Writer:
             self.remarks.lost("tendon", tendon.name, "URDF has no tendons", pulls)
         for actuator in d.actuators:
             self.remarks.lost("actuator", actuator.name, "URDF has no actuators", actuator.bias != Affine())
+        for bushing in d.bushings:
+            self.remarks.lost("bushing", bushing.name, "URDF has no springs between links")
         for pair in d.pairs:
             self.remarks.lost("contact pair", pair.name, "URDF does not say which shapes touch")
         for exclusion in d.exclusions:

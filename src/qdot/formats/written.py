@@ -114,7 +114,7 @@ def number(x: Scalar) -> str:
 def require_writable(model: Any, writer: str) -> None:
     """Raise for what is no model, or has symbols in it, before somebody compares one with zero."""
     require_model(model, writer)
-    for kind in ("bodies", "frames", "constraints", "tendons", "actuators"):
+    for kind in ("bodies", "frames", "constraints", "tendons", "actuators", "bushings"):
         for record in getattr(model.description, kind):
             for leaf in leaves_of(record):
                 if hasattr(leaf, "free_symbols") and leaf.free_symbols:

@@ -1,17 +1,21 @@
-"""XML as readers want it: elements that know where they stand, and numbers that are checked.
+"""XML as readers want it: elements whose line in the file can be told, and numbers that are checked.
 
-expat, the parser of the standard library, does the work. A file cannot make it read other files, expand entities or
-nest without end. An element keeps the place of its tag in the text; line and text are found from it when asked for.
+expat, the parser of the standard library, does the work, and ElementTree's builder keeps the elements: both are written
+in C, and files have thousands of elements. A file cannot make them read other files, expand entities or nest without
+end. Neither notes where an element stands; few are asked, and then it is counted: the tenth element has the tenth tag.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from bisect import bisect
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, count
 from math import isfinite, nan
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 from xml.sax.saxutils import unescape
 
@@ -19,6 +23,9 @@ import numpy as np
 
 from qdot.errors import ModelError
 from qdot.formats.source import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DEEPEST = 200
 """Elements within elements: robots need ten, and what walks over them may recurse."""
@@ -39,132 +46,133 @@ _DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']"
 _TAG_AND_TEXT = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>([^<]*)""")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, eq=False)
 class Document:
-    """The text that elements stand in, as UTF-8."""
+    """A text as UTF-8, and its root element; an element has its tag, attributes as strings and children in order."""
 
     source: Source
     text: bytes
-    _ends: list[int] | None = field(default=None, init=False)
+    root: Element
 
-    def line(self, at: int) -> int:
-        """The line of a place in the text, from 1."""
-        if self._ends is None:
-            self._ends = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n")).tolist()
-        return bisect(self._ends, at) + 1
+    def line(self, element: Element) -> int:
+        """The line that the tag of an element begins on, from 1."""
+        return self.lines([element])[0]
 
+    def lines(self, elements: Sequence[Element]) -> list[int]:
+        """Those of many elements at once."""
+        if not elements:
+            return []
+        ends = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n"))
+        lines: list[int] = (np.searchsorted(ends, [self._place(element) for element in elements]) + 1).tolist()
+        return lines
 
-class Element:
-    """An element: its tag, its attributes as strings, its children in order; `at` is its place in the document."""
-
-    __slots__ = ("at", "attributes", "children", "document", "tag")  # no __init__: `parse` makes thousands
-
-    tag: str
-    attributes: dict[str, str]
-    children: list[Element]
-    at: int
-    document: Document
-
-    @property
-    def line(self) -> int:
-        """The line its tag begins on."""
-        return self.document.line(self.at)
-
-    @property
-    def text(self) -> str:
-        """What is written between its tag and the first thing inside it, without space around it."""
-        found = _TAG_AND_TEXT.match(self.document.text, self.at)
+    def content(self, element: Element) -> str:
+        """What is written between the tag of an element and the first thing inside it, without space around it."""
+        found = _TAG_AND_TEXT.match(self.text, self._place(element))
         written = found.group(1) if found and not found.group().endswith(b"/>") else b""
         return unescape(written.decode().strip(), {"&quot;": '"', "&apos;": "'"})
 
-    def error(self, cause: str) -> ModelError:
-        """The error to raise about this element: "robot.urdf:12: cause"."""
-        return ModelError(f"{self.document.source.at(self.line)}: {cause}")
+    def __contains__(self, element: Element) -> bool:
+        return element in self._numbers
 
-    def child(self, tag: str) -> Element | None:
-        """The first child of a tag."""
-        for child in self.children:
-            if child.tag == tag:
-                return child
-        return None
+    @cached_property
+    def _numbers(self) -> dict[Element, int]:
+        return dict(zip(self.root.iter(), count()))
 
-    def required(self, attribute: str, why: str = "") -> str:
-        """An attribute that must be there and not be empty."""
-        value = self.attributes.get(attribute)
-        if value:
-            return value
-        state = "is empty" if value == "" else "is missing"
-        raise self.error(f"<{self.tag}>: the attribute {attribute!r} {state}; give it{why and ' '}{why}")
+    def _place(self, element: Element) -> int:
+        return int(self._tags[self._numbers[element]])
 
-    def number(self, attribute: str, default: float | None = None) -> float:
-        """One finite number."""
-        text = self.attributes.get(attribute)
-        if text is None and default is not None:
-            return default
-        try:
-            value = float(text or "")
-        except ValueError:
-            value = nan
-        if isfinite(value) and text and _is_plain(text):
-            return value
-        return self.numbers(attribute, 1)[0]  # which says what is wrong
+    @cached_property
+    def _tags(self) -> NDArray[np.intp]:
+        """Where in the text each element begins."""
+        letters = np.frombuffer(self.text, np.uint8)
+        brackets = np.flatnonzero(letters == ord("<"))
+        after = letters[brackets + 1]
+        special = (after == ord("!")) | (after == ord("?"))
+        tags = brackets[~special & (after != ord("/"))]
+        starts, ends = [-1], [-1]
+        for start in brackets[special].tolist():
+            if start > ends[-1]:
+                starts.append(start)
+                ends.append(_end(self.text, start))
+        before = np.searchsorted(starts, tags) - 1
+        return tags[tags > np.array(ends)[before]]  # not those within comments and the like
 
-    def each(self, attributes: Iterable[str]) -> list[float]:
-        """One finite number of each attribute: `number`, many at once."""
-        texts = [self.attributes.get(attribute, "") for attribute in attributes]
-        try:
-            values = [*map(float, texts)]
-        except ValueError:
-            values = [nan]
-        if isfinite(sum(values)) and _is_plain("".join(texts)):
-            return values
-        return [self.number(attribute) for attribute in attributes]
 
-    def numbers(self, attribute: str, count: int) -> tuple[float, ...]:
-        """So many finite numbers, with space between them."""
-        text = self.attributes.get(attribute)
-        if text is None:
-            raise self.error(f"<{self.tag}>: the attribute {attribute!r} is missing; give it {_amount(count)}")
-        try:
-            values = tuple(map(float, text.split()))
-        except ValueError:
-            values = ()
-        if len(values) != count or not all(map(isfinite, values)) or not _is_plain(text):
-            raise self.error(
-                f"<{self.tag}>: the attribute {attribute!r} needs {_amount(count)}, finite, with a point for decimals "
-                f"and space between them; it is {_shortened(text)}"
-            )
+class ElementError(Exception):
+    """Something is wrong about an element; whoever has the document makes a `ModelError` of it, with the place."""
+
+    def __init__(self, element: Element, cause: str) -> None:
+        super().__init__(cause)
+        self.element = element
+
+    def placed(self, *documents: Document) -> ModelError:
+        """The error to raise, "robot.urdf:12: cause", where one of the documents holds the element."""
+        document = next(document for document in documents if self.element in document)
+        return ModelError(f"{document.source.at(document.line(self.element))}: {self}")
+
+
+def required(element: Element, attribute: str, why: str = "") -> str:
+    """An attribute that must be there and not be empty."""
+    value = element.get(attribute)
+    if value:
+        return value
+    state = "is empty" if value == "" else "is missing"
+    raise ElementError(element, f"<{element.tag}>: the attribute {attribute!r} {state}; give it{why and ' '}{why}")
+
+
+def number(element: Element, attribute: str, default: float | None = None) -> float:
+    """One finite number."""
+    text = element.get(attribute)
+    if text is None and default is not None:
+        return default
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = nan
+    if isfinite(value) and text and text.isascii() and "_" not in text:
+        return value
+    return numbers(element, attribute, 1)[0]  # which says what is wrong
+
+
+def each(element: Element, attributes: Iterable[str]) -> list[float]:
+    """One finite number of each attribute: `number`, many at once."""
+    texts = [element.get(attribute, "") for attribute in attributes]
+    try:
+        values = [*map(float, texts)]
+    except ValueError:
+        values = [nan]
+    if isfinite(sum(values)) and _is_plain("".join(texts)):
         return values
+    return [number(element, attribute) for attribute in attributes]
 
 
-def parse(source: Source) -> Element:
-    """The root element of a text; a `ModelError` where it is not well-formed, or not safe to read."""
-    document = Document(source, _as_utf8(source))
-    if len(document.text) > LONGEST:
-        _require_tags(document)
-    parser = expat.ParserCreate("UTF-8")
-    top: list[Element] = []
-    siblings = top
-    open_lists: list[list[Element]] = []
+def numbers(element: Element, attribute: str, count: int) -> tuple[float, ...]:
+    """So many finite numbers, with space between them."""
+    text = element.get(attribute)
+    if text is None:
+        raise ElementError(
+            element, f"<{element.tag}>: the attribute {attribute!r} is missing; give it {_amount(count)}"
+        )
+    try:
+        values = tuple(map(float, text.split()))
+    except ValueError:
+        values = ()
+    if len(values) != count or not all(map(isfinite, values)) or not _is_plain(text):
+        raise ElementError(
+            element,
+            f"<{element.tag}>: the attribute {attribute!r} needs {_amount(count)}, finite, with a point for decimals "
+            f"and space between them; it is {_shortened(text)}",
+        )
+    return values
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal siblings
-        element = Element()
-        element.tag = tag
-        element.attributes = attributes
-        element.at = parser.CurrentByteIndex
-        element.document = document
-        if not siblings and len(open_lists) >= DEEPEST:  # only a first child lies deeper than all before
-            deepest = DEEPEST_MJCF if top[0].tag == "mujoco" else DEEPEST
-            if len(open_lists) >= deepest:
-                raise element.error(f"<{tag}> lies within more than {deepest} other elements; no model needs that")
-        siblings.append(element)
-        open_lists.append(siblings)
-        element.children = siblings = []
 
-    def end(_: str) -> None:
-        nonlocal siblings
-        siblings = open_lists.pop()
+def parse(source: Source) -> Document:
+    """The elements of a text; a `ModelError` where it is not well-formed, or not safe to read."""
+    text = _as_utf8(source)
+    if len(text) > LONGEST:
+        _require_tags(source, text)
+    parser, builder = expat.ParserCreate("UTF-8"), TreeBuilder()
 
     def doctype(name: str, system: str | None, public: str | None, has_subset: bool) -> None:
         if system or public or has_subset:
@@ -173,16 +181,32 @@ def parse(source: Source) -> Element:
                 "reads neither; write what they stand for into the text, and remove the DOCTYPE"
             )
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.StartDoctypeDeclHandler = doctype
     try:
-        parser.Parse(document.text, True)
+        parser.Parse(text, True)
     except expat.ExpatError as error:
-        raise ModelError(f"{source.at(error.lineno)}: {_cause(error.code, bool(top), document.text)}") from None
-    finally:  # parser and handlers hold each other, and with them all elements: let go of them now
-        parser.StartElementHandler = parser.EndElementHandler = parser.StartDoctypeDeclHandler = None
-    return top[0]
+        cause = _cause(error.code, builder.close() is not None, text)
+        raise ModelError(f"{source.at(error.lineno)}: {cause}") from None
+    finally:
+        parser.StartDoctypeDeclHandler = None  # the two hold each other
+    document = Document(source, text, builder.close())
+    try:
+        _require_shallow(document.root)
+    except ElementError as error:
+        raise error.placed(document) from None
+    return document
+
+
+def _require_shallow(root: Element) -> None:
+    deepest = DEEPEST_MJCF if root.tag == "mujoco" else DEEPEST
+    level = [root]
+    for _ in range(deepest):
+        level = [*chain.from_iterable(element for element in level if len(element))]
+        if not level:
+            return
+    tag = level[0].tag
+    raise ElementError(level[0], f"<{tag}> lies within more than {deepest} other elements; no model needs that")
 
 
 def _as_utf8(source: Source) -> bytes:
@@ -223,15 +247,25 @@ def _cause(code: int, begun: bool, text: bytes) -> str:
     return f"not well-formed XML: {expat.ErrorString(code)}; repair the text there, or save it as UTF-8 from its source"
 
 
-def _require_tags(document: Document) -> None:
+def _require_tags(source: Source, text: bytes) -> None:
     """Refuse attributes, texts and comments without end before expat reads them."""
-    places = np.flatnonzero(np.frombuffer(document.text, np.uint8) == ord("<"))
-    ends = np.append(places[1:], len(document.text))
-    for at in places[ends - places > LONGEST].tolist():
+    places = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("<"))
+    ends = np.append(places[1:], len(text))
+    for place in places[ends - places > LONGEST].tolist():
+        line = text.count(b"\n", 0, place) + 1
         raise ModelError(
-            f"{document.source.at(document.line(at))}: what begins here goes on for more than {LONGEST} bytes without "
-            "another tag; put large data into a file of their own"
+            f"{source.at(line)}: what begins here goes on for more than {LONGEST} bytes without another "
+            "tag; put large data into a file of their own"
         )
+
+
+def _end(text: bytes, start: int) -> int:
+    """Where a comment, an instruction, a piece of plain text or a DOCTYPE ends."""
+    if text.startswith(b"<!--", start):
+        return text.index(b"-->", start + 4)
+    if text.startswith(b"<?", start):
+        return text.index(b"?>", start)
+    return text.index(b"]]>" if text.startswith(b"<![", start) else b">", start)
 
 
 def _is_plain(text: str) -> bool:

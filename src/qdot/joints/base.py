@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, Vec3, derivative, is_number, scalar_problem, sqrt, where
 from qdot.errors import JointError, ValueShapeError
+from qdot.quick import quick
 from qdot.spatial import Basis, Force, Motion, Transform
 
 AXES = {
@@ -30,6 +31,7 @@ AXES = {
 }
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of a joint: position [rad, m] of each limited quantity, speed [rad/s, m/s] and effort [N·m, N] of each
@@ -101,6 +103,15 @@ class Joint(ABC):
     def rate(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """q̇, nq numbers; v itself where coordinates and velocities correspond."""
 
+    def carried(self, v: Scalars, step: Scalars) -> list[Scalar]:
+        """v after a displacement `step`, of a body on which nothing acts: velocities in axes of the body change as
+        these turn; all others stay."""
+        return list(v)
+
+    def straight(self, dv: Scalars) -> list[Scalar]:
+        """The displacement dv with the origin going straight along it, not with the turning axes; for `retract`."""
+        return list(dv)
+
     @abstractmethod
     def neutral(self) -> list[float]:
         """The configuration at which the joint is 'at zero'."""
@@ -113,6 +124,10 @@ class Joint(ABC):
     def limited(self, q: Scalars) -> list[Scalar]:
         """The quantities that `limits` bounds: the coordinates, or the angle of a spherical joint."""
 
+    def limited_gradients(self, q: Scalars) -> list[list[Scalar]]:
+        """The gradient of each limited quantity along the freedoms, (nv,); where one has none, zero."""
+        return [[1 if i == k else 0 for i in range(self.nv)] for k in range(self.nv)]
+
     @abstractmethod
     def scaled(self, factor: Scalar) -> Joint:
         """The joint of a mechanism `factor` times as long: offsets, pitches and limits of slides grow, angles stay."""
@@ -124,6 +139,10 @@ class Joint(ABC):
     def subspace_rate(self, q: Scalars, v: Scalars) -> Basis[Motion]:
         """Ṡ, 6 × nv, in the body's coordinates, by differentiating `subspace` along v; Ṡ v is the bias."""
         return Basis.motions(*derivative(lambda dv: self.subspace(self.retract(q, dv)).columns, v))
+
+    def coordinates_at(self, X: Transform) -> list[Scalar] | None:
+        """The q at which the joint comes nearest to a pose, by a formula; None where only an iteration finds it."""
+        return None
 
     def drive(self, q: Scalars, gear: Scalars, in_parent: bool) -> tuple[Scalar, list[Scalar], Scalar]:
         """Of an actuator with six gear ratios: its length l, the joint forces of one unit of its force, ∂l/∂q, and the

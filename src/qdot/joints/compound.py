@@ -102,6 +102,27 @@ class Compound(Joint):
     def limited(self, q: Scalars) -> list[Scalar]:
         return self._joined(q, (), lambda part, q_part, _: part.limited(q_part))
 
+    def carried(self, v: Scalars, step: Scalars) -> list[Scalar]:
+        found: list[Scalar] = []
+        for part in self.parts:
+            own = slice(len(found), len(found) + part.nv)
+            found += part.carried(v[own], step[own])
+        return found
+
+    def straight(self, dv: Scalars) -> list[Scalar]:
+        found: list[Scalar] = []
+        for part in self.parts:
+            found += part.straight(dv[len(found) : len(found) + part.nv])
+        return found
+
+    def limited_gradients(self, q: Scalars) -> list[list[Scalar]]:
+        rows, start, place = [], 0, 0
+        for part in self.parts:
+            for row in part.limited_gradients(q[place : place + part.nq]):
+                rows.append([0] * start + row + [0] * (self.nv - start - part.nv))
+            start, place = start + part.nv, place + part.nq
+        return rows
+
     def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
         return self._joined(q, (), lambda part, q_part, _: part.stretched(q_part, factor))
 

@@ -44,5 +44,8 @@ class Fixed(PlainJoint):
     def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         return straight_difference(q0, q1)
 
+    def coordinates_at(self, X: Transform) -> list[Scalar]:
+        return []
+
     def scaled(self, factor: Scalar) -> Fixed:
         return Fixed(Transform(self.placement.rotation, self.placement.position * factor))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qdot.algebra import Quaternion, Scalar, Scalars, Vec3
-from qdot.algebra.lie import exp_se3, log_se3
+from qdot.algebra.lie import exp_se3, exp_so3, log_se3
 from qdot.joints.base import Joint, Limits, LimitsLike, limits_of, set_fields
 from qdot.spatial import Basis, Motion, Transform
 
@@ -44,6 +44,14 @@ class Free(Joint):
     def bracket(self, u: Scalars, w: Scalars) -> list[Scalar]:
         return list(Motion.of(u).cross(Motion.of(w)))
 
+    def carried(self, v: Scalars, step: Scalars) -> list[Scalar]:
+        """The velocity of the origin keeps its direction in space."""
+        return [*v[:3], *(exp_so3(Vec3(*step[:3])).rotation().T @ Vec3(*v[3:]))]
+
+    def straight(self, dv: Scalars) -> list[Scalar]:
+        phi, rho = log_se3(exp_so3(Vec3(*dv[:3])), Vec3(*dv[3:]))
+        return [*phi, *rho]
+
     def rate(self, q: Scalars, v: Scalars) -> list[Scalar]:
         Q = Quaternion(*q[:4])
         half = (x / 2 for x in v[:3])
@@ -57,6 +65,12 @@ class Free(Joint):
 
     def limited(self, q: Scalars) -> list[Scalar]:
         return []
+
+    def limited_gradients(self, q: Scalars) -> list[list[Scalar]]:
+        return []
+
+    def coordinates_at(self, X: Transform) -> list[Scalar]:
+        return [*X.quaternion(), *X.position]
 
     def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
         return [*q[:4], *(x * factor for x in q[4:])]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from math import pi
 
-from qdot.algebra import Scalar, Scalars, Vec3
+from qdot.algebra import Mat3, Scalar, Scalars, Vec3, atan2, floor, is_zero
 from qdot.joints.base import Joint
 from qdot.spatial import Basis, Motion, Transform, axis_rotation
 
@@ -68,6 +69,22 @@ class ScrewJoint(PlainJoint):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def coordinates_at(self, X: Transform) -> list[Scalar]:
+        """From the angle, of a screw with whole turns from its slide."""
+        slid = self.axis.dot(X.position)
+        if not self.turn:
+            return [slid / self.slide]
+        angle = angle_about(self.axis, X.rotation)
+        if is_zero(self.slide):
+            return [angle]
+        return [angle + 2 * pi * floor((slid / self.slide - angle) / (2 * pi) + 0.5)]
+
+
+def angle_about(axis: Vec3, R: Mat3) -> Scalar:
+    """The angle of the turn about a unit axis that is nearest to a rotation [rad], within ±π."""
+    twist = Vec3(R.r2.y - R.r1.z, R.r0.z - R.r2.x, R.r1.x - R.r0.y)
+    return atan2(axis.dot(twist), R.r0.x + R.r1.y + R.r2.z - axis.dot(R @ axis))
 
 
 def straight_difference(q0: Scalars, q1: Scalars) -> list[Scalar]:

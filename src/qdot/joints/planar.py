@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from qdot.algebra import Scalar, Scalars, Vec3, is_number
 from qdot.errors import JointError
 from qdot.joints.base import AXES, AxisLike, Limits, LimitsLike, limits_of, set_fields, unit_axis
-from qdot.joints.plain import PlainJoint, straight_difference
+from qdot.joints.plain import PlainJoint, angle_about, straight_difference
 from qdot.spatial import Basis, Motion, Transform, axis_rotation
 
 
@@ -56,6 +56,9 @@ class Planar(PlainJoint):
 
     def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         return straight_difference(q0, q1)
+
+    def coordinates_at(self, X: Transform) -> list[Scalar]:
+        return [angle_about(self.normal, X.rotation), self.across.dot(X.position), self.up.dot(X.position)]
 
     def stretched(self, q: Scalars, factor: Scalar) -> list[Scalar]:
         return [q[0], q[1] * factor, q[2] * factor]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import pi
 
-from qdot.algebra import Quaternion, Scalar, Scalars, Vec3
+from qdot.algebra import Quaternion, Scalar, Scalars, Vec3, sqrt, where
 from qdot.algebra.lie import exp_so3, log_so3
 from qdot.joints.base import Joint, Limits, LimitsLike, limits_of, set_fields
 from qdot.spatial import Basis, Motion, Transform
@@ -57,6 +57,15 @@ class Spherical(Joint):
 
     def limited(self, q: Scalars) -> list[Scalar]:
         return [log_so3(Quaternion(*q)).norm()]
+
+    def limited_gradients(self, q: Scalars) -> list[list[Scalar]]:
+        """The angle grows at the rate at which the body turns about its axis."""
+        turn = log_so3(Quaternion(*q))
+        square = turn.dot(turn)
+        return [list(turn / sqrt(where(square > 0, square, 1)))]
+
+    def coordinates_at(self, X: Transform) -> list[Scalar]:
+        return list(X.quaternion())
 
     def scaled(self, factor: Scalar) -> Spherical:
         return self

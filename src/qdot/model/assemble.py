@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import inf
+from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -13,10 +13,10 @@ from qdot.description.builder import Mechanism
 from qdot.errors import JointError, ModelError, UnknownNameError
 from qdot.joints import Joint
 from qdot.model.model import Body, Frame, Model
-from qdot.model.references import References
+from qdot.model.references import References, check_pose
 from qdot.model.tree import root_first
 from qdot.model.vectors import UNIT_TOLERANCE
-from qdot.spatial import IDENTITY, Inertia, Transform, check_physical, pose_problem, surely_physical
+from qdot.spatial import Inertia, Transform, check_physical, surely_physical
 
 
 def assemble(source: Mechanism | Description) -> Model:
@@ -66,7 +66,7 @@ def _frames(description: Description, bodies: tuple[Body, ...], where: str) -> d
     for record in description.frames:
         if not isinstance(record.body, str) or record.body not in index:
             raise UnknownNameError("body", record.body, index, f"{where}: frame {record.name!r}")
-        _check_pose(record.placement, f"{where}: frame {record.name!r}")
+        check_pose(record.placement, f"{where}: frame {record.name!r}")
         frames[record.name] = Frame(record.name, index[record.body], record.placement)
     return frames
 
@@ -77,8 +77,8 @@ def _check_body(record: BodyRecord, where: str, allow_unphysical: bool) -> None:
         raise ModelError(f"{what}: its joint is one of qdot.joints, got {record.joint!r}")
     if not isinstance(record.parent, str):
         raise ModelError(f"{what}: its parent is the name of a body, got {record.parent!r}")
-    _check_pose(record.placement, what)
-    _check_pose(record.frame, what)
+    check_pose(record.placement, what)
+    check_pose(record.frame, what)
     if record.gravity_compensation != 0:
         _scalars([record.gravity_compensation], f"{what}: its gravity compensation")
     if record.home:
@@ -124,6 +124,8 @@ def _row(name: str, row: tuple[Scalar, ...], nv: int, what: str) -> tuple[Scalar
     if len(row) != nv:
         raise JointError(f"{what}: {nv} values of {name} expected, one for each freedom, got {len(row)}")
     for x in row:
+        if type(x) is float and 0 <= x < inf:  # as in files
+            continue
         problem = scalar_problem(x) or ("it is negative" if is_number(x) and x < 0 else None)
         if problem is not None:
             raise JointError(f"{what}: {name} must be zero or positive, got {x!r}: {problem}")
@@ -133,9 +135,10 @@ def _row(name: str, row: tuple[Scalar, ...], nv: int, what: str) -> tuple[Scalar
 def _check_configuration(joint: Joint, q: tuple[Scalar, ...], what: str) -> None:
     if len(q) != joint.nq:
         raise JointError(f"{what} has {joint.nq} numbers, got {len(q)}")
-    _scalars(list(q), what)
-    if not all(is_number(x) for x in q):
-        return
+    if not all(type(x) is float and isfinite(x) for x in q):
+        _scalars(list(q), what)
+        if not all(is_number(x) for x in q):
+            return
     try:
         near = joint.normalized(q)
     except ZeroDivisionError:
@@ -157,12 +160,6 @@ def _check_keyframe(
         row = getattr(record, name)
         if row and len(row) != size:
             raise ModelError(f"{where}: keyframe {record.name!r}: {name} has {len(row)} numbers, the model {size}")
-
-
-def _check_pose(placement: Transform, what: str) -> None:
-    problem = None if placement is IDENTITY else pose_problem(placement)
-    if problem is not None:
-        raise ModelError(f"{what}: {problem}")
 
 
 def _scalars(value: Any, what: str) -> None:

@@ -34,7 +34,7 @@ SMALL, LARGE = 1e-30, 1e30
 """Factors beyond these leave the range in which fifth powers are numbers."""
 
 JOINED = (
-    "bodies", "frames", "loops", "constraints", "tendons", "actuators", "pairs", "exclusions", "sensors",
+    "bodies", "frames", "loops", "constraints", "tendons", "actuators", "bushings", "pairs", "exclusions", "sensors",
 )  # fmt: skip
 """What the union of two models has of both."""
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qdot.algebra import Vec3
-from qdot.description import ActuatorRecord, BodyRecord, Description, LoopRecord, Passive, Report, TendonRecord
+from qdot.description import (
+    ActuatorRecord,
+    BodyRecord,
+    BushingRecord,
+    Description,
+    LoopRecord,
+    Passive,
+    Report,
+    TendonRecord,
+)
 from qdot.description.constraints import ConstraintRecord
 from qdot.errors import ModelError, UnknownNameError
 from qdot.joints import Joint
@@ -115,6 +124,11 @@ class Model:
         return self.description.tendons
 
     @property
+    def bushings(self) -> tuple[BushingRecord, ...]:
+        """Springs and dampers between two frames."""
+        return self.description.bushings
+
+    @property
     def actuators(self) -> tuple[ActuatorRecord, ...]:
         return self.description.actuators
 
@@ -200,6 +214,15 @@ class Model:
         start = self.neutral() if q is None or isinstance(q, Mapping) else q
         speed = np.zeros(self.nv) if v is None or isinstance(v, Mapping) else v
         return State.of(self, start, speed).set({**named_q, **positions}, named_v)
+
+    def keyframe(self, name: str) -> State:
+        """The state that the description keeps by this name; its controls, activations and time are in
+        `description.keyframes`."""
+        known = {record.name: record for record in self.description.keyframes}
+        if not isinstance(name, str) or name not in known:
+            raise UnknownNameError("keyframe", name, known, f"model {self.name!r}")
+        record = known[name]
+        return State.of(self, record.q or self.home(), record.v or np.zeros(self.nv))
 
     def coordinate_names(self) -> list[str]:
         """A name for each entry of q: the joint's, numbered where it has several."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from qdot.algebra import is_number, scalar_problem
 from qdot.description import (
     WORLD,
     ActuatorRecord,
+    Affine,
+    BushingRecord,
     ConnectRecord,
     CouplingRecord,
     Description,
+    DistanceRecord,
     OnContacts,
     OnFrame,
     OnJoint,
@@ -31,6 +35,7 @@ from qdot.description.constraints import ConstraintRecord
 from qdot.errors import ModelError, UnknownNameError
 from qdot.joints import Joint
 from qdot.model.model import Frame
+from qdot.spatial import IDENTITY, pose_problem
 
 ACTIVATIONS = ("integrator", "filter", "filterexact")
 
@@ -75,14 +80,17 @@ class References:
     def check(self) -> None:
         """Raise where some record refers to nothing, or holds what cannot be."""
         description = self.description
-        for kind in ("constraints", "tendons", "actuators", "pairs", "exclusions", "sensors", "keyframes"):
+        for kind in ("tendons", "actuators", "bushings", "pairs", "exclusions", "sensors", "keyframes"):
             self._distinct(kind, [record.name for record in getattr(description, kind)])
+        self._distinct("constraints", [record.name for record in (*description.loops, *description.constraints)])
         for constraint in description.constraints:
             self._constraint(constraint, f"{self.where}: constraint {constraint.name!r}")
         for tendon in description.tendons:
             self._tendon(tendon, f"{self.where}: tendon {tendon.name!r}")
         for actuator in description.actuators:
             self._actuator(actuator, f"{self.where}: actuator {actuator.name!r}")
+        for bushing in description.bushings:
+            self._bushing(bushing, f"{self.where}: bushing {bushing.name!r}")
         for sensor in description.sensors:
             for kind, name in (
                 (sensor.object_kind, sensor.object_name),
@@ -105,11 +113,26 @@ class References:
                 elif name is not None:
                     self._one_freedom(name, what)
             _numbers((*record.coefficients, *record.reference), what)
-        elif isinstance(record, (ConnectRecord, WeldRecord)):
+        elif isinstance(record, (ConnectRecord, WeldRecord, DistanceRecord)):
             for frame in (record.frame1, record.frame2):
                 self._known("frame or body", frame, self.frames, what)
+            self._places(record, what)
         else:
             raise ModelError(f"{what}: a constraint of qdot.description is expected, got {record!r}")
+
+    def _places(self, record: ConnectRecord | WeldRecord | DistanceRecord, what: str) -> None:
+        _numbers(record.point2, what)
+        if isinstance(record, WeldRecord):
+            check_pose(record.placement1, what)
+        else:
+            _numbers(record.point1, what)
+        if isinstance(record, DistanceRecord):
+            _numbers((record.length,), what)
+            if is_number(record.length) and not record.length > 0:
+                raise ModelError(
+                    f"{what}: the length of a rod must be positive, got {record.length!r}; hold points that lie "
+                    "together with connect"
+                )
 
     def _tendon(self, record: TendonRecord, what: str) -> None:
         if not record.path:
@@ -178,8 +201,24 @@ class References:
                     f"{what}: its dynamics are {record.dynamics.kind!r}; choose from {', '.join(ACTIVATIONS)}"
                 )
             _ordered(record.dynamics.range, "range of activations", what)
+        for law in (record.gain, record.bias):
+            if not isinstance(law, Affine):
+                raise ModelError(f"{what}: its gain and bias are qdot.description.Affine, got {law!r}")
+            _numbers((law.constant, law.length, law.velocity), what)
         _ordered(record.control_range, "range of controls", what)
         _ordered(record.force_range, "range of forces", what)
+
+    def _bushing(self, record: BushingRecord, what: str) -> None:
+        for frame in (record.frame1, record.frame2):
+            self._known("frame or body", frame, self.frames, what)
+        check_pose(record.rest, what)
+        for name in ("rotational", "translational", "rotational_damping", "translational_damping"):
+            row = getattr(record, name)
+            if len(row) != 3:
+                raise ModelError(f"{what}: {name} is three numbers, one for each axis, got {row!r}")
+            _numbers(row, what)
+            if any(is_number(x) and x < 0 for x in row):
+                raise ModelError(f"{what}: {name} must be zero or positive, got {row!r}")
 
     def _one_freedom(self, joint: str, what: str) -> None:
         self._known("joint", joint, self.joints, what)
@@ -214,9 +253,16 @@ def _branches(path: Iterable[Any]) -> list[list[Any]]:
 
 def _numbers(values: Iterable[Any], what: str) -> None:
     for x in values:
-        problem = scalar_problem(x)
+        problem = None if type(x) is float and isfinite(x) else scalar_problem(x)  # files hold thousands of floats
         if problem is not None:
             raise ModelError(f"{what} has an entry that cannot be: {problem}")
+
+
+def check_pose(placement: Any, what: str) -> None:
+    """Raise where a placement is no pose."""
+    problem = None if placement is IDENTITY else pose_problem(placement)
+    if problem is not None:
+        raise ModelError(f"{what}: {problem}")
 
 
 def _positive(value: Any, name: str, what: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from qdot.description import (
     WORLD,
     ActuatorRecord,
+    BushingRecord,
     CouplingRecord,
     Description,
     FrameRecord,
@@ -24,6 +25,8 @@ from qdot.description import (
 from qdot.description.constraints import ConstraintRecord
 from qdot.description.leaves import leaves_of
 from qdot.spatial import Transform
+
+Holds = TypeVar("Holds", bound=ConstraintRecord | BushingRecord)
 
 REFERENCES: dict[type, tuple[str, ...]] = {
     OnJoint: ("joint",),
@@ -72,11 +75,12 @@ def hung(other: Description, host: str, X: Transform, prefix: str) -> Descriptio
         replace(c, name=prefix + c.name, predecessor=frame(c.predecessor), successor=frame(c.successor))
         for c in other.loops
     )
-    constraints = tuple(_constraint(c, prefix, frame) for c in other.constraints)
+    constraints = tuple(_held(c, prefix, frame) for c in other.constraints)
+    bushings = tuple(_held(b, prefix, frame) for b in other.bushings)
     tendons = tuple(_tendon(t, prefix, frame) for t in other.tendons)
     actuators = tuple(_actuator(a, prefix, body, frame) for a in other.actuators)
     sensors = tuple(_sensor(s, prefix, body) for s in other.sensors)
-    grounded = base in leaves_of((loops, constraints, tendons, actuators))
+    grounded = base in leaves_of((loops, constraints, tendons, actuators, bushings))
     return replace(
         other,
         bodies=bodies,
@@ -86,6 +90,7 @@ def hung(other: Description, host: str, X: Transform, prefix: str) -> Descriptio
         constraints=constraints,
         tendons=tendons,
         actuators=actuators,
+        bushings=bushings,
         pairs=tuple(
             replace(p, name=prefix + p.name, shape1=prefix + p.shape1, shape2=prefix + p.shape2) for p in other.pairs
         ),
@@ -101,7 +106,7 @@ def _shape(record: ShapeRecord, prefix: str) -> ShapeRecord:
     return replace(record, name=prefix + record.name) if record.name else record
 
 
-def _constraint(record: ConstraintRecord, prefix: str, frame: Any) -> ConstraintRecord:
+def _held(record: Holds, prefix: str, frame: Any) -> Holds:
     if isinstance(record, CouplingRecord):
         driver = None if record.driver is None else prefix + record.driver
         return replace(record, name=prefix + record.name, follower=prefix + record.follower, driver=driver)

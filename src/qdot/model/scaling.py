@@ -13,6 +13,7 @@ from qdot.description import (
     ConnectRecord,
     CouplingRecord,
     Description,
+    DistanceRecord,
     DragBox,
     KeyframeRecord,
     OnSliderCrank,
@@ -39,6 +40,7 @@ def scaled(model: Model, s: Scalar) -> Description:
         constraints=tuple(_constraint(c, s, joints) for c in old.constraints),
         tendons=tuple(_tendon(t, s, joints) for t in old.tendons),
         actuators=tuple(_actuator(a, s) for a in old.actuators),
+        bushings=tuple(replace(b, rest=_pose(b.rest, s)) for b in old.bushings),
         pairs=tuple(replace(p, margin=p.margin * s, gap=p.gap * s) for p in old.pairs),
         keyframes=tuple(_keyframe(k, s, model.bodies) for k in old.keyframes),
     )
@@ -68,6 +70,8 @@ def _constraint(c: ConstraintRecord, s: Scalar, joints: Mapping[str, Joint]) -> 
         return replace(c, coefficients=coefficients, reference=(c.reference[0] * y, c.reference[1] * x))
     if isinstance(c, ConnectRecord):
         return replace(c, point1=c.point1 * s, point2=c.point2 * s)
+    if isinstance(c, DistanceRecord):
+        return replace(c, point1=c.point1 * s, point2=c.point2 * s, length=c.length * s)
     return replace(c, placement1=_pose(c.placement1, s), point2=c.point2 * s)
 
 

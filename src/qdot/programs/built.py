@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from hashlib import blake2b
@@ -118,7 +118,7 @@ def _identity(request: Request) -> str | None:
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
     options = sorted((name, repr(x)) for name, x in request.options.items())
-    given = (request.parameters, request.wrenches, options, request.check is not None, request.limit)
+    given = (request.parameters, request.wrenches, options, request.check is not None, request.limit, request.inputs)
     return repr((fingerprint(), module, request.name, blake2b(content.getbuffer()).hexdigest(), given))
 
 
@@ -144,8 +144,16 @@ class _Content(pickle.Pickler):
 
 def _is_plain(x: Any) -> bool:
     return (
-        x is None or isinstance(x, (bool, int, float, str, Enum)) or (isinstance(x, tuple) and all(map(_is_plain, x)))
+        x is None
+        or isinstance(x, (bool, int, float, str, Enum))
+        or (isinstance(x, tuple) and all(map(_is_plain, x)))
+        or (_is_own_record(x) and all(_is_plain(getattr(x, field.name)) for field in fields(x)))
     )
+
+
+def _is_own_record(x: Any) -> bool:
+    """Whether it is a dataclass of qdot's, whose `repr` tells all that it holds."""
+    return is_dataclass(x) and not isinstance(x, type) and type(x).__module__.startswith("qdot.")
 
 
 @cache

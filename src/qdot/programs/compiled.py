@@ -7,11 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.backends.runtime import allocate
+from qdot.backends.memory import LINE, allocate, share_memory
+from qdot.backends.rollout import arranged, how_many
 from qdot.compiler.program import Port, Program
 from qdot.errors import CompileError, ValueShapeError
 from qdot.model.model import Model, require_model
@@ -145,8 +147,7 @@ class Compiled:
         **kwargs: Any,
     ) -> Any:
         """Evaluate. `out` is an array, or arrays by output name, to write into; `threads` bounds how many are used."""
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise ValueShapeError(f"{self.name}: threads is how many to use at most, 1 or more; got {threads!r}")
+        self._check_threads(threads)
         if not kwargs and self._code is not None:
             done = self.quick(*args) if out is None else None
             if done is not None:
@@ -154,8 +155,7 @@ class Compiled:
             outputs = self._quick_batch(args, out, threads)
             if outputs is not None:
                 return self._rebuilt(outputs)
-        if self.target == "c":
-            raise CompileError("a program compiled to C is written to a file with write(path), not called")
+        self._check_target()
         values = self._bound(args, kwargs)
         arrays = [self._array(p, x) for p, x in zip(self._inputs, values, strict=True)]
         batch = self._batch(arrays)
@@ -167,6 +167,58 @@ class Compiled:
         if batch is None:
             results = {name: x[0] for name, x in results.items()}
         return self._rebuilt(results)
+
+    def rollout(
+        self,
+        steps: int,
+        records: Mapping[str, NDArray[Any]],
+        held: Mapping[str, Any] = MappingProxyType({}),
+        driven: Mapping[str, Any] = MappingProxyType({}),
+        threads: int | None = None,
+    ) -> None:
+        """Run the program `steps` times in a row, each step's outputs being the next one's inputs, into `records`.
+
+        Names that are both inputs and outputs are the state: its records are (steps + 1, batch, *shape), row 0 is
+        given, step k reads row k and writes row k + 1. Records of other outputs are (steps, batch, *shape): row k is
+        what step k gave; those not asked for are dropped. Other inputs are `held`, (batch, *shape), or `driven`,
+        (steps, batch, *shape); without the axis of the batch they serve all runs. Records without that axis are of one
+        run. Arrays may lie in any way; quickest is a batch whose rows lie next to each other, as in the transpose of
+        memory (steps + 1, *shape, batch).
+        """
+        self._check_threads(threads)
+        self._check_target()
+        run = arranged(self._built.interface, self.dtype, steps, records, held, driven)
+        if self._code is not None:
+            self._code.rollout(run, threads)
+            return
+        from qdot.compiler.interpret import interpret
+
+        read = {name: run.read(name) for name in self._names}
+        written = {name: run.written(name) for name in run.records}
+        for k in range(run.steps):
+            results = interpret(self.program, {name: x[k] for name, x in read.items()}, self.dtype)
+            for name, x in written.items():
+                x[k] = results[name]
+
+    def records(self, steps: int, batch: int | None = None) -> dict[str, NDArray[Any]]:
+        """New arrays for a rollout of all outputs, in memory that suits it; row 0 of the state is still to be given."""
+        steps = how_many(f"{self.name}.records: steps", steps)
+        runs = 1 if batch is None else how_many(f"{self.name}.records: batch", batch)
+        layout = "rows" if runs < LINE // self.dtype.itemsize else self.layout  # too few to fill a vector
+        made = {}
+        for p in self._outputs:
+            rows = steps + 1 if p.name in self._names else steps
+            array = allocate(p, runs, self.dtype, layout, (rows,))
+            made[p.name] = array[:, 0] if batch is None else array
+        return made
+
+    def _check_threads(self, threads: int | None) -> None:
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise ValueShapeError(f"{self.name}: threads is how many to use at most, 1 or more; got {threads!r}")
+
+    def _check_target(self) -> None:
+        if self.target == "c":
+            raise CompileError("a program compiled to C is written to a file with write(path), not called")
 
     def _quick_batch(self, args: Sequence[Any], out: Any, threads: int | None) -> dict[str, NDArray[Any]] | None:
         """The outputs of a batch of vectors of the program's own type, in the least time; None where it is anything
@@ -306,17 +358,9 @@ class Compiled:
             raise ValueShapeError(f"{what} must be an array of {self.dtype} and shape {shape}, got {kind}")
         if not array.flags.writeable:
             raise ValueShapeError(f"{what} is read-only; give an array that can be written to")
-        if any(_share_memory(array, x) for x in others):
+        if any(share_memory(array, x) for x in others):
             raise ValueShapeError(f"{what} shares memory with an input or another output; give an array of its own")
         return array if batch is not None else array[None]
-
-
-def _share_memory(x: NDArray[Any], y: NDArray[Any]) -> bool:
-    """Whether some number is in both; where that is hard to tell, yes."""
-    try:
-        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]  # NumPy takes any number
-    except np.exceptions.TooHardError:
-        return True
 
 
 def _restored(request: Request, options: dict[str, Any]) -> Compiled:

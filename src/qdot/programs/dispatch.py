@@ -190,7 +190,7 @@ def is_numeric(model: Model) -> bool:
     ]
     frames = [frame.placement for frame in model.frames.values()]
     extra = [(b.record.gravity_compensation, b.record.drag) for b in model.bodies]
-    records = (model.description.fluid, model.tendons, model.actuators, model.constraints, tuple(extra))
+    records = (model.description.fluid, model.tendons, model.actuators, model.constraints, model.bushings, tuple(extra))
     return all(is_number(x) for x in scalars_in([model.gravity, constants, frames])) and all(
         x is None or isinstance(x, str) or is_number(x) for x in leaves_of(records)
     )

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from qdot.algebra import Functions, Scalar, Scalars, register
+from qdot.algebra.scalar import Build
 from qdot.compiler.expr import Expr
+from qdot.compiler.graph import Graph
 
 
 def _unary(op: str) -> Callable[[Scalar], Scalar]:
@@ -25,18 +27,30 @@ def _where(condition: Any, x: Scalar, y: Scalar) -> Scalar:
     return condition.select(x, y) if isinstance(condition, Expr) else x if condition else y
 
 
+def _graph(seen: Sequence[Scalar]) -> Graph:
+    return next(x.graph for x in seen if isinstance(x, Expr))
+
+
 WRITTEN_OUT = 2**16
 """Operations up to which rows are written out one after the other: each keeps its own zeros, and runs a quarter faster.
 Beyond, so much code no longer fits the processor's caches, and takes too long to compile: a loop is made."""
 
 
-def _each(rows: Sequence[Scalars], build: Callable[[list[Scalar]], list[Scalar]]) -> list[list[Scalar]]:
-    graph = next(x.graph for row in rows for x in row if isinstance(x, Expr))
+def _each(rows: Sequence[Scalars], build: Build) -> list[list[Scalar]]:
+    graph = _graph([x for row in rows for x in row])
     before = len(graph.ops)
     first = build(list(rows[0]))
     if (len(graph.ops) - before) * len(rows) <= WRITTEN_OUT:
         return [first, *(build(list(row)) for row in rows[1:])]
     return graph.each([list(row) for row in rows], build)
+
+
+def _when(
+    condition: Scalar, given: list[Scalar], build: Build, otherwise: list[Scalar], seen: list[Scalar]
+) -> list[Scalar]:
+    if isinstance(condition, Expr) and condition.graph.constants[condition.index] is None:
+        return list(condition.graph.when(condition, given, build, otherwise))
+    return build(given) if condition else otherwise
 
 
 EXPRESSION = Functions(
@@ -58,6 +72,9 @@ EXPRESSION = Functions(
     maximum=_binary("max"),
     where=_where,
     each=_each,
+    repeated=lambda count, state, step, seen: list(_graph(seen).fori(count, state, step)),
+    iterated=lambda limit, state, step, seen: list(_graph(seen).while_(limit, state, step)),
+    where_needed=_when,
 )
 
 register(Expr, EXPRESSION)

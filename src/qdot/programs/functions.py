@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -41,7 +41,8 @@ from qdot.algorithms import (
     rnea,
     tendons,
 )
-from qdot.errors import SingularError, ValueShapeError
+from qdot.algorithms.constraints import loops
+from qdot.errors import ValueShapeError
 from qdot.model.model import Model, require_model
 from qdot.model.vectors import LAYOUTS, scalars_of
 from qdot.programs.dispatch import Programs, merged
@@ -181,17 +182,17 @@ def _refusing_singular(call: Callable[P, Any]) -> Callable[P, Any]:
         bound = inspect.signature(call).bind(*args, **kwargs).arguments
         model = bound["model"]
         if isinstance(model, Model) and conditioning.motions_without_inertia(model):
-            raise _singular(model, conditioning.motions_without_inertia(model))
+            raise conditioning.singular(model, conditioning.motions_without_inertia(model))
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 result = call(*args, **kwargs)
         except ZeroDivisionError:
-            raise _singular(model, conditioning.null_motions(model, np.atleast_2d(bound["q"]))) from None
+            raise conditioning.singular(model, conditioning.null_motions(model, np.atleast_2d(bound["q"]))) from None
         for entries in map(np.asarray, result if isinstance(result, tuple) else (result,)):
             if entries.dtype != object and not np.all(np.abs(entries) < BEYOND_REASON):
                 names = conditioning.null_motions(model, np.atleast_2d(bound["q"]))
                 if names or not np.all(np.isfinite(entries)):
-                    raise _singular(model, names)
+                    raise conditioning.singular(model, names)
         return result
 
     return checked
@@ -199,13 +200,6 @@ def _refusing_singular(call: Callable[P, Any]) -> Callable[P, Any]:
 
 BEYOND_REASON = 1e12
 """Accelerations [rad/s², m/s²] that make the mass matrix suspect."""
-
-
-def _singular(model: Model, names: Sequence[str]) -> SingularError:
-    return SingularError(
-        f"model {model.name!r}: the mass matrix is singular: moving {', '.join(map(repr, names)) or 'the joints'} "
-        "moves no mass; give the bodies there an inertia, the joints an armature, or lock them (qdot.model.edit.lock)"
-    )
 
 
 kinematics = function(motion.kinematics, compiled=False)
@@ -239,7 +233,7 @@ actuation = function(actuators.actuation)
 activation_rates = function(actuators.activation_rates)
 constraint_residuals = function(residuals.constraint_residuals)
 constraint_jacobian = function(closure.constraint_jacobian, lambda m: (closure.row_count(m), m.nv))
-loop_residuals = function(closure.loop_residuals)
+loop_residuals = function(loops.loop_residuals)
 constrained_forward_dynamics = function(closure.constrained_forward_dynamics, needs_inertia=True)
 
 generalized_momentum = function(hamilton.generalized_momentum)

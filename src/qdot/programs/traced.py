@@ -25,10 +25,14 @@ Check: TypeAlias = Callable[[Model, Mapping[str, Any], Mapping[str, Any]], Scala
 """Of a model, inputs and outputs: a number that is small where all is well."""
 
 
+LARGE = 2**16
+"""Operations of a program beyond which it is not written in other frames to compare."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What to make a program of: a text and a model, its vectors being inputs; model constants and wrenches on frames
-    that are inputs too; the other arguments.
+    that are inputs too, and arguments of the shapes in `inputs`; the other arguments.
 
     A `check` is computed as one more output of this name. A program of more than `limit` nodes is not made: the
     compiler's `TooLarge` is raised.
@@ -41,6 +45,7 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     check: Check | None = None
     limit: int | None = None
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def name(self) -> str:
@@ -78,6 +83,8 @@ def traced(request: Request) -> Traced:
             ways.append(_traced(request, options))
         except TooLarge as error:
             reason = error
+        if ways and ways[-1].program.operations() > LARGE:
+            break  # writing it once takes long enough
     if reason is not None and not ways:
         raise reason
     return min(ways, key=lambda way: way.program.operations())
@@ -101,6 +108,8 @@ def _traced(request: Request, options: Mapping[str, Any]) -> Traced:
         if name in LAYOUTS and name not in options and parameter.default in (inspect.Parameter.empty, ()):
             vectors.append(name)
             inputs[name] = (LAYOUTS[name].size(model),)
+    inputs |= dict(request.inputs)
+    vectors += [name for name, _ in request.inputs]
     for path in request.parameters:
         inputs[path] = constants.shape_of(model, path)
     for frame in request.wrenches:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from qdot.algebra import Mat3, Scalar, Sym3, Vec3, steiner
 from qdot.errors import ValueShapeError
+from qdot.quick import quick
 from qdot.spatial.vectors import Force, Motion
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def _symmetric_product(a: Vec3, b: Vec3) -> Sym3:
     )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Inertia:
     """A rigid body's mass m [kg], first moment h = m c [kg·m] and rotational inertia about the origin [kg·m²].
@@ -132,6 +134,7 @@ class Inertia:
         return ArticulatedInertia.of(self).entries()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ArticulatedInertia:
     """[[I, H], [Hᵀ, M]]: any symmetric map from motion to force, e.g. what a body with joints hanging on it opposes."""

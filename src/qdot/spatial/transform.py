@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 from qdot.algebra import Mat3, Quaternion, Scalar, Vec3, cos, is_number, scalar_problem, scalars_in, sin
 from qdot.errors import ValueShapeError
+from qdot.quick import quick
 
 C = TypeVar("C", bound="Carried")
 
@@ -25,6 +26,7 @@ class Carried(Protocol):
     def inward(self: C, X: Transform) -> C: ...
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Transform:
     """X_AB: rotation R_AB, and position of B's origin in A [m]."""
@@ -110,6 +112,7 @@ IDENTITY = Transform.identity()
 """No turn and no shift."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Inverse:
     """X_BA, seen through X_AB."""

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final, overload
 
 from qdot.algebra import Scalar, Vec3, plain
 from qdot.errors import ValueShapeError
+from qdot.quick import quick
 
 if TYPE_CHECKING:
     from qdot.spatial.transform import Transform
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SpatialVector:
     """An angular and a linear part: what motions and forces have in common, which is to add and to scale."""
@@ -59,6 +61,7 @@ class SpatialVector:
 
 
 @final
+@quick
 @dataclass(frozen=True, slots=True)
 class Motion(SpatialVector):
     """A velocity or acceleration (ω, v): angular [rad/s], and linear of the body point at the origin [m/s]."""
@@ -92,6 +95,7 @@ class Motion(SpatialVector):
 
 
 @final
+@quick
 @dataclass(frozen=True, slots=True)
 class Force(SpatialVector):
     """A force or momentum (n, f): moment about the origin [N·m], and linear force [N]."""

@@ -1,0 +1,284 @@
+"""What acts with a bounded force: limits of joints and tendons, which only push, and dry friction, which holds as far
+as it can.
+
+At the start of a step every place that rubs either slips, and friction has its full force against the motion, or it
+is still; and every limit is either engaged or not. Forces of what is still or engaged are found together, so that
+nothing moves that need not (`bounded`); all are held during the step. At its end impulses stop what came to rest or met
+a limit on the way. So friction sticks without creeping, and nothing passes a stop, whatever the integrator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from qdot.algebra import Scalar, Scalars, absolute, is_zero, maximum, minimum, sign, sqrt, where, where_needed
+from qdot.algebra.linalg import dot
+from qdot.algebra.sparse import Row
+from qdot.algorithms.configuration import retract
+from qdot.algorithms.constraints.bounded import bounded
+from qdot.algorithms.constraints.rows import times, transposed_times
+from qdot.algorithms.kinematics import world_poses
+from qdot.algorithms.passive import has_friction
+from qdot.algorithms.tendons import tendons
+from qdot.errors import ValueShapeError
+from qdot.model.model import Body, Model
+from qdot.simulation.phase import Phase
+
+if TYPE_CHECKING:
+    from qdot.simulation.system import Inputs, System
+
+STILL = 1e-10
+"""Speed below which something that rubs does not move [rad/s, m/s]: rounding leaves less, and no motion is so slow."""
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Limits are hard: what meets one at a speed leaves it with `restitution` times that, or stays where it is slower
+    than `resting` [rad/s, m/s]."""
+
+    restitution: float = 0.0
+    resting: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.restitution, (int, float)) or not 0 <= self.restitution <= 1:
+            raise ValueShapeError(f"restitution is a number from 0 to 1, got {self.restitution!r}")
+        if not isinstance(self.resting, (int, float)) or not 0 <= self.resting < inf:
+            raise ValueShapeError(f"resting is a speed that is not negative, got {self.resting!r}")
+
+    def approach(self, gap: Scalar, speed: Scalar, dt: Scalar) -> Scalar:
+        """The least acceleration inwards, of what has passed a limit by `-gap` and moves inwards at a speed: it comes
+        to rest, or back as slowly as resting things move."""
+        return (minimum(-gap / dt, self.resting) - speed) / dt
+
+
+@dataclass(frozen=True)
+class SoftStops:
+    """Limits give way: what has passed one returns like a damped oscillator with this time constant [s], its force a
+    push only. Solved with the accelerations, so it is stable however short the time."""
+
+    time: float = 0.02
+    damping: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("time", "damping"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 < value < inf:
+                raise ValueShapeError(f"SoftStops' {name} is a positive number, got {value!r}")
+
+    def approach(self, gap: Scalar, speed: Scalar, dt: Scalar) -> Scalar:
+        w = 1 / (self.time * self.damping)
+        return -(2 * self.damping * w * speed + w * w * gap)
+
+
+LimitKind: TypeAlias = Stops | SoftStops
+
+
+class Limited(NamedTuple):
+    """A quantity with bounds, and its gradient along the freedoms; `place` is its coordinate in q, if it is one."""
+
+    value: Scalar
+    gradient: Row
+    lower: Scalar
+    upper: Scalar
+    place: int | None = None
+
+
+class Rubbing(NamedTuple):
+    """A rate that dry friction opposes with at most this force; `place` is its coordinate in q, if it has one."""
+
+    gradient: Row
+    force: Scalar
+    place: int | None
+
+
+def limited(model: Model, q: Scalars) -> list[Limited]:
+    """All limits of joints and tendons that are switched on and finite."""
+    if model.description.options.disabled & {"constraint", "limit"}:
+        return []
+    found = [limit for body in model.bodies for limit in _of_joint(body, q)]
+    if any(record.range is not None for record in model.tendons):
+        ropes = tendons(model, q, world_poses(model, q))
+        for record, tendon in zip(model.tendons, ropes, strict=True):
+            if record.range is not None:
+                found.append(Limited(tendon.length, _row(tendon.gradient), *record.range))
+    return found
+
+
+def _of_joint(body: Body, q: Scalars) -> list[Limited]:
+    joint, own = body.joint, list(q[body.qs])
+    bounds = list(zip(joint.limits.lower, joint.limits.upper, strict=True))
+    if not any(isfinite(x) for pair in bounds for x in pair):
+        return []
+    gradients = [_row(row, body.dofs.start) for row in joint.limited_gradients(own)]
+    places = list(range(body.qs.start, body.qs.stop)) if joint.nq == joint.nv else [None] * len(bounds)
+    values = zip(joint.limited(own), gradients, bounds, places, strict=True)
+    return [Limited(x, row, *pair, place) for x, row, pair, place in values if any(map(isfinite, pair))]
+
+
+def rubbing(model: Model, q: Scalars) -> list[Rubbing]:
+    """All dry friction of joints and tendons."""
+    if not has_friction(model):
+        return []
+    found = []
+    for body in model.bodies:
+        for k, f in enumerate(body.passive.friction):
+            if not is_zero(f):
+                place = body.qs.start + k if body.joint.nq == body.joint.nv else None
+                found.append(Rubbing({body.dofs.start + k: 1.0}, f, place))
+    if any(not is_zero(record.friction) for record in model.tendons):
+        ropes = tendons(model, q, world_poses(model, q))
+        for record, tendon in zip(model.tendons, ropes, strict=True):
+            if not is_zero(record.friction):
+                found.append(Rubbing(_row(tendon.gradient), record.friction, None))
+    return found
+
+
+def _row(gradient: Sequence[Scalar], start: int = 0) -> Row:
+    return {k: x for k, x in enumerate(gradient, start=start) if not is_zero(x)}
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Forces of a step: of each place that rubs, and joint forces of friction and of limits, (nv,) each."""
+
+    rubs: list[Scalar]
+    friction: list[Scalar]
+    limits: list[Scalar]
+
+
+def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKind | None) -> Holding:
+    """What holds and what opposes at the start of a step."""
+    model = system.model
+    stops, rubs = limited(model, phase.q) if kind is not None else [], rubbing(model, phase.q)
+    rates = [_rate(place.gradient, phase.v) for place in rubs]
+    slipping = [where(absolute(x) > STILL, 1.0, 0.0) for x in rates]
+    slip = [-(place.force * sign(x) * s) for place, x, s in zip(rubs, rates, slipping, strict=True)]
+    friction = transposed_times([place.gradient for place in rubs], slip, model.nv)
+    sides = [_side(limit) for limit in stops]
+    needed = sum([1 - s for s in slipping] + [absolute(s) for s in sides], start=0)
+
+    def solved(at: Phase) -> list[Scalar]:
+        there = limited(model, at.q) if kind is not None else []
+        rows = [*(p.gradient for p in rubbing(model, at.q)), *(limit.gradient for limit in there)]
+        free = system.acting(at, inputs.holding(Holding(slip, friction, [0] * model.nv)), dt).rates.v
+        wanted = [_rate(place.gradient, at.v) / dt for place in rubs]
+        for limit, side in zip(there, sides, strict=True):
+            assert kind is not None
+            speed = _rate(limit.gradient, at.v)
+            gap = where(side < 0, limit.value - limit.lower, limit.upper - limit.value)
+            inward = where(side < 0, 1.0, -1.0)
+            wanted.append(-inward * kind.approach(gap, inward * speed, dt))
+        b = [x + y for x, y in zip(times(rows, free), wanted, strict=True)]
+        low = [-(p.force * (1 - s)) for p, s in zip(rubs, slipping, strict=True)]
+        high = [p.force * (1 - s) for p, s in zip(rubs, slipping, strict=True)]
+        low += [where(s > 0, -inf, 0.0) for s in sides]
+        high += [where(s < 0, inf, 0.0) for s in sides]
+        return bounded(system.answer(at, rows)[0], b, low, high).z
+
+    nothing = [0.0] * (len(rubs) + len(stops))
+    z = where_needed(needed > 0, phase, solved, nothing) if nothing else []
+    total = [x + y for x, y in zip(slip, z, strict=False)]
+    return Holding(
+        total,
+        transposed_times([place.gradient for place in rubs], total, model.nv),
+        transposed_times([limit.gradient for limit in stops], z[len(rubs) :], model.nv),
+    )
+
+
+class Met(NamedTuple):
+    """A limit that was passed within a step: on which `side` (-1 below, 1 above, 0 not at all), by how much, the rate
+    that it should have now, and how far inside it should be."""
+
+    side: Scalar
+    passed: Scalar
+    wanted: Scalar
+    inside: Scalar
+
+
+def _met(limit: Limited, before: Scalar, after: Scalar, dt: Scalar, kind: Stops) -> Met:
+    """From the rates before and after the step: as if the acceleration in between were constant, it tells the speed at
+    the stop and the time since."""
+    side = _side(limit)
+    passed = where(side > 0, limit.value - limit.upper, where(side < 0, limit.lower - limit.value, 0.0))
+    speed, a = side * after, side * (after - before) / dt
+    hit = sqrt(maximum(speed * speed - 2 * a * passed, 0.0))
+    since = minimum(2 * passed / where(speed > 0, speed + hit, 1.0), dt)
+    bounces = where(hit > kind.resting, kind.restitution, 0.0)
+    left = where(bounces > 0, bounces * hit - a * since, 0.0)
+    inside = where(bounces > 0, maximum(bounces * hit * since - a * since * since / 2, 0.0), 0.0)
+    return Met(side, passed, where(speed > 0, -(side * left), after), where(speed > 0, inside, 0.0))
+
+
+def stopped(system: System, start: Phase, phase: Phase, holding: Holding, dt: Scalar, kind: LimitKind | None) -> Phase:
+    """The phase after a step, with impulses on what came to rest, and on what met a stop.
+
+    What has passed a stop within the step is put back to it, or to where it has bounced to. Coordinates are put there
+    as they stand; where constraints hold, or other lengths are limited, all that moves gives way together.
+    """
+    model = system.model
+    hard = isinstance(kind, Stops)
+    stops, rubs = limited(model, phase.q) if hard else [], rubbing(model, phase.q)
+    if not rubs and not stops:
+        return phase
+    before = [_rate(place.gradient, start.v) for place in rubbing(model, start.q)]
+    after = [_rate(place.gradient, phase.v) for place in rubs]
+    resting = [
+        where(absolute(x) > STILL, where(x * y < 0, 1.0, 0.0), where(y == 0, 0.0, 1.0))
+        for x, y in zip(before, after, strict=True)
+    ]
+    met = []
+    for limit, then in zip(stops, limited(model, start.q) if hard else [], strict=True):
+        assert isinstance(kind, Stops)
+        met.append(_met(limit, _rate(then.gradient, start.v), _rate(limit.gradient, phase.v), dt, kind))
+    needed = sum([*resting, *(absolute(m.side) for m in met)], start=0)
+    together = bool(stops) and (system.row_count > 0 or any(limit.place is None for limit in stops))
+
+    def struck(at: Phase) -> tuple[list[Scalar], list[Scalar]]:
+        """The velocity after all impulses, and the displacement that puts things back."""
+        there = limited(model, at.q) if hard else []
+        rows = [*(p.gradient for p in rubbing(model, at.q)), *(limit.gradient for limit in there)]
+        A, answers = system.answer(at, rows)
+        b, low, high = [], [], []
+        for place, applied, rests in zip(rubs, holding.rubs, resting, strict=True):
+            b.append(_rate(place.gradient, at.v))
+            low.append((-place.force - applied) * dt * rests)
+            high.append((place.force - applied) * dt * rests)
+        low += [where(m.side > 0, -inf, 0.0) for m in met]
+        high += [where(m.side < 0, inf, 0.0) for m in met]
+        b += [_rate(limit.gradient, at.v) - m.wanted for limit, m in zip(there, met, strict=True)]
+        v = _changed(at.v, answers, bounded(A, b, low, high).z)
+        rest = [0.0] * model.nv
+        if not together:
+            return v, rest
+        off = [0.0] * len(rubs) + [m.side * (m.passed + m.inside) for m in met]
+        low, high = [0.0] * len(rubs) + low[len(rubs) :], [0.0] * len(rubs) + high[len(rubs) :]
+        return v, _changed(rest, answers, bounded(A, off, low, high).z)
+
+    v, shift = where_needed(needed > 0, phase, struck, (list(phase.v), [0.0] * model.nv))
+    q = retract(model, phase.q, shift) if together else list(phase.q)
+    for limit, m in zip(stops, met, strict=True):
+        if limit.place is not None and not together:
+            there = where(m.side > 0, limit.upper - m.inside, limit.lower + m.inside)
+            q[limit.place] = where(m.side == 0, q[limit.place], there)
+    for place, x in zip(rubs, before, strict=True):
+        if place.place is not None:
+            stays = where(absolute(x) <= STILL, where(absolute(_rate(place.gradient, v)) <= STILL, 1.0, 0.0), 0.0)
+            q[place.place] = where(stays > 0, start.q[place.place], q[place.place])
+    return phase.changed(q=q, v=v)
+
+
+def _changed(v: Scalars, answers: Sequence[Scalars], z: Scalars) -> list[Scalar]:
+    """v and what forces z along rows do to it."""
+    return [x + dot(column, z) for x, column in zip(v, zip(*answers, strict=True), strict=True)]
+
+
+def _side(limit: Limited) -> Scalar:
+    """-1 at or below the lower bound, 1 at or above the upper one, else 0."""
+    return where(limit.value <= limit.lower, -1.0, where(limit.value >= limit.upper, 1.0, 0.0))
+
+
+def _rate(gradient: Row, v: Scalars) -> Scalar:
+    return sum((x * v[k] for k, x in gradient.items()), start=0)

@@ -1,0 +1,63 @@
+"""Memory for the states of runs: rows of records, the batch lying next to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Records:
+    """The rows that are kept of a simulation: of its state, and of results that belong to the step before a row."""
+
+    def __init__(self, state: Mapping[str, Array], results: Mapping[str, int], batch: int | None) -> None:
+        """`state` is the first row, (n,) or (batch, n) of each name; results have none there yet."""
+        self.batch = batch
+        self.state = {name: array.shape[-1] for name, array in state.items()}
+        self.results = dict(results)
+        first = self._room(self.state | self.results, 1)
+        for name, array in first.items():
+            array[0] = state.get(name, np.nan)
+        self.parts = [first]
+        """Rows that were kept together: of the state, of results, and of what else is added to them."""
+        self.last = {name: first[name][0] for name in self.state}
+        """The state that was come to, kept or not."""
+
+    def window(self, steps: int) -> dict[str, Array]:
+        """Memory for a rollout from the last row: states (steps + 1, …), the first filled in, results (steps, …)."""
+        found = self._room(self.state, steps + 1) | self._room(self.results, steps)
+        for name, row in self.last.items():
+            found[name][0] = row
+        return found
+
+    def keep(self, window: Mapping[str, Array], rows: Sequence[int] | slice, inputs: Mapping[str, Array]) -> None:
+        """Take these steps of a window over, where it lies if they are a slice; of the integrator's memory only the
+        last row is needed. `inputs` have a row for each step."""
+        part = {name: window[name][1:][rows] for name in self.state if name != "memory"} | {
+            name: window[name][rows] for name in self.results
+        }
+        part |= {name: x[rows] for name, x in inputs.items()}
+        if len(part["count"]):
+            self.parts.append(part)
+        self.last = {name: window[name][-1] for name in self.state}
+
+    def array(self, name: str) -> Array:
+        """All rows of a name, (records, n) or (batch, records, n)."""
+        rows = np.concatenate([part[name] for part in self.parts])
+        return rows if self.batch is None else rows.transpose(1, 0, 2)
+
+    def steps(self) -> Array:
+        """How many steps were done at each record."""
+        first = (slice(None), 0) if self.batch is None else (slice(None), 0, 0)
+        return np.concatenate([part["count"][first] for part in self.parts])
+
+    def _room(self, sizes: Mapping[str, int], rows: int) -> dict[str, Array]:
+        if self.batch is None:
+            return {name: np.empty((rows, size)) for name, size in sizes.items()}
+        return {name: np.empty((rows, size, self.batch)).transpose(0, 2, 1) for name, size in sizes.items()}

@@ -1,0 +1,375 @@
+"""`simulate`: from a state through time. The whole step is compiled; Python looks in between pieces of a run only."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qdot.algebra import as_array
+from qdot.model.model import Model, require_model
+from qdot.programs import parameters as constants
+from qdot.programs.compiled import Compiled
+from qdot.programs.traced import Request
+from qdot.simulation import arguments
+from qdot.simulation.bounds import LimitKind, Stops
+from qdot.simulation.controls import Drive
+from qdot.simulation.events import Event, Watch, events_of
+from qdot.simulation.explain import Ordinary, explained
+from qdot.simulation.forces import AppliedForce
+from qdot.simulation.integrators import Integrator, integrator_of
+from qdot.simulation.progress import Progress
+from qdot.simulation.projecting import Redundancy, redundancy_of
+from qdot.simulation.records import Records
+from qdot.simulation.stabilisation import Projection, Stabilisation
+from qdot.simulation.stepping import constraint_forces, shapes, stepped
+from qdot.simulation.system import Constraint, Setup, System
+from qdot.simulation.trajectory import Checkpoint, Trajectory
+from qdot.simulation.units import constraint_units
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+BETWEEN_LOOKS = 0.1
+"""Seconds of computing after which Python looks at what came out."""
+
+FIRST_PIECE = 64
+FEW_STEPS = 8
+"""That a single run takes quicker one by one: arranging a rollout costs as much."""
+
+MOST_MEMORY = 2**28
+"""Bytes of one piece of a run."""
+
+
+def simulate(
+    model: Model,
+    state: Any = None,
+    seconds: float = 1.0,
+    dt: float | None = None,
+    *,
+    record: int = 1,
+    progress: bool | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Trajectory:
+    """The motion of a model from a state, for so many seconds in steps of dt; options are those of `Simulation`.
+
+    `record` keeps every so manieth state; the first and the last are always kept.
+    """
+    run = Simulation(model, state, dt, **options)
+    run.advance(seconds, record=record, progress=progress, threads=threads)
+    return run.trajectory
+
+
+class Simulation:
+    """A simulation that can be run on: `advance` runs it for some seconds more, `trajectory` is all that was recorded.
+
+    `state` is a `State`, a pair (q, v), the model's home at rest, or a `Trajectory`, which goes on from its last record
+    (control, forces, constraints and integrator are to be given again). q (batch, nq) and v (batch, nv) start many runs
+    at once, and so do `parameters`, model constants by path with a value for each run. `control` are the signals of the
+    actuators, (nu,), `tau` joint forces, (nv,): constants, a row for each step, or functions of (t, q, v).
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: Any = None,
+        dt: float | None = None,
+        *,
+        integrator: str | Integrator = "rk4",
+        control: Any = None,
+        tau: Any = None,
+        forces: Iterable[AppliedForce] = (),
+        constraints: Iterable[Constraint] = (),
+        solver: str = "auto",
+        stabilisation: str | Stabilisation = "projection",
+        limits: str | LimitKind = "stops",
+        events: Iterable[Event] = (),
+        ledger: bool = False,
+        activation: Any = None,
+        start: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        require_model(model, "simulate")
+        arguments.require_inertia(model)
+        self.model = model
+        before = state if isinstance(state, Trajectory) else None
+        if before is not None:
+            arguments.require_no_other_start(start, activation)
+            state, activation, dt, start = before.resumption(model, dt)
+            parameters = before.parameters if parameters is None else parameters
+        self._dt = arguments.step_of(model, dt)
+        self._start = arguments.start_of(start)
+        self.integrator = integrator_of(integrator)
+        q, v = arguments.state_of(model, state)
+        w = arguments.vector(model, "activation", np.zeros(model.na) if activation is None else activation)
+        self._parameters = arguments.parameters_of(parameters)
+        rows = {name: len(x) if x.ndim == 2 else None for name, x in (("q", q), ("v", v), ("activation", w))}
+        for path, values in self._parameters.items():
+            rows[path] = arguments.rows_of(values, constants.shape_of(model, path), path)
+        batch = arguments.batch_of(rows)
+        self._control = Drive.of(control, "control", model.nu, batch)
+        self._tau = Drive.of(tau, "tau", model.nv, batch)
+        self.setup = Setup(
+            constraints=arguments.constraints_of(model, constraints),
+            forces=arguments.forces_of(forces),
+            control=self._control.compiled,
+            torque=self._tau.compiled,
+            solver=arguments.solver_name(solver),
+            stabilisation=arguments.stabilisation_of(stabilisation),
+            limits=arguments.limits_of(limits),
+            events=events_of(events),
+            ledger=ledger,
+        )
+        counts = System(model, self.setup).counted(self.start, np.atleast_2d(q)[0].tolist())
+        self.setup = replace(self.setup, row_counts=counts)
+        self._system = System(model, self.setup)
+        if before is None:
+            arguments.require_consistent(self._system, self.start, q, v)
+            if isinstance(self.setup.limits, Stops):
+                arguments.require_within_limits(self._system, q)
+        first = {
+            "q": q, "v": v, "activation": w, "count": np.zeros(1), "work": np.zeros(len(self._system.ledger)),
+            "memory": np.array(self.integrator.memory(self._system), dtype=float),
+        }  # fmt: skip
+        if before is not None:
+            first |= before.carried(self.dt, self._system.ledger, self.integrator.name)
+        self._records = Records(first, self._results(), batch)
+        last = self._records.last
+        self._watch = Watch(model, self.setup.events, batch, self.time, last["q"], last["v"])
+        self._spent = 0.0
+        projected = self.integrator.settles or isinstance(self.setup.stabilisation, Projection)
+        driven = control is not None or tau is not None or bool(self._parameters)
+        self._ordinary = Ordinary.of(self._system, self.dt, projected, q, v, driven=driven)
+        self._program = self._compiled()
+
+    @property
+    def dt(self) -> float:
+        """The length of a step [s]."""
+        return self._dt
+
+    @property
+    def start(self) -> float:
+        """When the run began [s]."""
+        return self._start
+
+    @property
+    def time(self) -> float:
+        """Where the run has come to [s]."""
+        return self.start + float(self._records.last["count"].flat[0]) * self.dt
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """All that was recorded so far."""
+        records, system = self._records, self._system
+        return Trajectory(
+            self.model,
+            self.start + records.steps() * self.dt,
+            records.array("q"),
+            records.array("v"),
+            records.array("activation"),
+            records.array("work"),
+            tuple(system.ledger),
+            self._constraint_forces() if system.row_count else np.empty(0),
+            tuple(system.row_names),
+            records.array("drift") if system.row_count else np.empty(0),
+            constraint_units=constraint_units(self.model, self.setup.constraints),
+            parameters=self._parameters,
+            checkpoint=Checkpoint(
+                self.start, self.dt, self.integrator.name, records.last["count"].copy(), records.last["memory"].copy()
+            ),
+            computing=self._spent,
+            events=tuple(self._watch.happened),
+            ended=self._watch.ended.copy() if records.batch is not None else self._watch.ended[0],
+        )
+
+    @property
+    def redundancy(self) -> Redundancy:
+        """Which constraints repeat each other where the run is (the first of a batch)."""
+        return redundancy_of(self._system, self.time, np.atleast_2d(self._records.last["q"])[0])
+
+    def advance(
+        self, seconds: float, *, record: int = 1, progress: bool | None = None, threads: int | None = None
+    ) -> None:
+        """Run on for so many seconds, or until a terminal event.
+
+        After a terminal event a single run goes on from there; runs of a batch that have ended stay where they are.
+        """
+        steps = arguments.steps_of(seconds, self.dt, record)
+        self._control.require_rows(steps, "control")
+        self._tau.require_rows(steps, "tau")
+        done, size = 0, min(FIRST_PIECE, self._longest)
+        self._watch.resume()
+        with Progress(steps, self.dt, progress) as shown:
+            while done < steps and not self._watch.over:
+                size = min(size, steps - done)
+                began = clock.perf_counter()
+                window, held, driven = self._rolled(done, size, threads)
+                window = self._watched(window, held, driven)
+                bad = self._ordinary.first_bad(window)
+                window = window if bad is None else bad.before(window)
+                came = len(window["count"]) - 1
+                ends = list(range(record - 1 - done % record, came, record)) if record > 1 else []
+                done += came
+                at_end = done == steps or self._watch.over or bad is not None
+                if record > 1 and came and at_end and ends[-1:] != [came - 1]:
+                    ends.append(came - 1)
+                self._records.keep(window, slice(came) if record == 1 else ends, driven)
+                if bad is not None:
+                    self._watch.forget(self.time)
+                    drives = {"control": self._control, "tau": self._tau}
+                    raise explained(
+                        bad, self.trajectory, self._system, self.integrator, self._ordinary, (held, driven), drives
+                    )
+                shown.at(done)
+                self._spent += clock.perf_counter() - began
+                if clock.perf_counter() - began < BETWEEN_LOOKS / 2:
+                    size = min(2 * size, self._longest)
+
+    def _rolled(
+        self, done: int, size: int, threads: int | None
+    ) -> tuple[dict[str, Array], dict[str, Any], dict[str, Any]]:
+        """A window of so many steps, run after `done` steps of this call; what was held in it, and what had a row for
+        each step. Functions of Python's are called before each step, and their rows kept."""
+        window, (held, driven) = self._records.window(size), self._inputs(done, size)
+        called = {n: d for n, d in (("control", self._control), ("tau", self._tau)) if d.called is not None}
+        if not called and (size > FEW_STEPS or self._records.batch is not None):
+            self._program.rollout(size, window, held, driven, threads)
+            return window, held, driven
+        batch = () if self._records.batch is None else (self._records.batch,)
+        driven |= {name: np.empty((size, *batch, drive.held.shape[-1])) for name, drive in called.items()}
+        for k in range(size):
+            q, v, time = window["q"][k], window["v"][k], self.start + float(window["count"][k].flat[0]) * self.dt
+            try:
+                for name, drive in called.items():
+                    driven[name][k] = drive.value(time, q, v, name)
+            except BaseException:
+                self._records.keep(_first(window, k, self._records.state), slice(k), _first(driven, k))
+                raise
+            self._step(window, k, held, driven, threads)
+            if not np.isfinite(window["v"][k + 1]).all():
+                return _first(window, k + 1, self._records.state), held, _first(driven, k + 1)
+        return window, held, driven
+
+    def _step(
+        self,
+        window: Mapping[str, Array],
+        k: int,
+        held: Mapping[str, Any],
+        driven: Mapping[str, Any],
+        threads: int | None,
+    ) -> None:
+        """Step k of a window: a single run by the quick way to call a program, see `Compiled.quick`."""
+        state = self._records.state
+        if self._records.batch is None:
+            now = {name: window[name][k] for name in state} | dict(held) | {name: x[k] for name, x in driven.items()}
+            for name, row in self._program(*(now[name] for name in self._program.inputs)).items():
+                window[name][k + (name in state)] = row
+            return
+        piece = {name: x[k : k + 1 + (name in state)] for name, x in window.items()}
+        self._program.rollout(1, piece, held, {name: x[k : k + 1] for name, x in driven.items()}, threads)
+
+    def _constraint_forces(self) -> Array:
+        """Of all records, with the inputs of the steps that led to them (the first: of the step from there)."""
+        for k, part in enumerate(self._records.parts):
+            if "multipliers" not in part:
+                part["multipliers"] = self._forces_of(
+                    part, self._records.parts[min(k + 1, len(self._records.parts) - 1)]
+                )
+        return self._records.array("multipliers")
+
+    def _forces_of(self, part: Mapping[str, Array], following: Mapping[str, Array]) -> Array:
+        """The text on lanes, all records of a part at once: few look at forces, so compiling them would not pay."""
+        rows = part["count"].shape[:-1]
+        total = prod(rows)
+
+        def lanes(x: Array, shape: tuple[int, ...]) -> Any:
+            flat = np.broadcast_to(x, (*rows, *shape)).reshape(total, *shape)
+            return [*np.moveaxis(flat, -1, 0)] if shape else flat
+
+        model = self.model
+        if self._parameters:
+            sizes = {path: constants.shape_of(model, path) for path in self._parameters}
+            given = {path: lanes(x, sizes[path]) for path, x in self._parameters.items()}
+            model = constants.with_parameters(model, given)
+        inputs = {}
+        for name, drive in (("control", self._control), ("tau", self._tau)):
+            x = part[name] if name in part else following[name][:1] if name in following else drive.held
+            inputs[name] = lanes(x, drive.held.shape[-1:])
+        state = {name: lanes(part[name], part[name].shape[-1:]) for name in ("q", "v", "activation", "count")}
+        timing = [self.start, self.dt]
+        with np.errstate(all="ignore"):
+            found = constraint_forces(model, **state, **inputs, timing=timing, setup=self.setup)
+        return as_array(found, (total,)).reshape(*rows, self._system.row_count)
+
+    def _watched(
+        self, window: dict[str, Array], held: Mapping[str, Any], driven: Mapping[str, Any]
+    ) -> dict[str, Array]:
+        """What events leave of a window."""
+        single = self._records.batch is None
+        state = {name: window[name][:, None] if single else window[name] for name in self._records.state}
+        sizes = {name: len(shape) for name, shape in self._program.inputs.items()}
+
+        def shorter(steps: Indices, runs: Indices, shares: Array) -> Mapping[str, Array]:
+            """Steps of this window again, for a share of their time each."""
+            given: dict[str, Any] = {name: x[steps, runs] for name, x in state.items()}
+            for name, x in held.items():
+                given[name] = x[runs] if x.ndim > sizes[name] else x
+            for name, x in driven.items():
+                given[name] = x[steps, runs] if x.ndim > sizes[name] + 1 else x[steps]
+            count, dt = given["count"][:, 0], shares * self.dt
+            given["timing"] = np.stack([self.start + count * (self.dt - dt), dt], axis=1)
+            found: Mapping[str, Array] = self._program(**given)
+            return found
+
+        times = self.start + state["count"][:, 0, 0] * self.dt
+        fresh = np.array(self.integrator.memory(self._system), dtype=float)
+        return self._watch.look(window, times, self.dt, fresh, shorter)
+
+    @property
+    def _longest(self) -> int:
+        row = sum(self._records.state.values()) + sum(self._records.results.values())
+        return max(1, MOST_MEMORY // (8 * row * (self._records.batch or 1)))
+
+    def _inputs(self, done: int, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is held, and what has a row for each step, of the piece that begins after `done` steps of this run."""
+        held: dict[str, Any] = {"timing": np.array([self.start, self.dt]), **self._parameters}
+        driven: dict[str, Any] = {}
+        for name, drive in (("control", self._control), ("tau", self._tau)):
+            if drive.rows is not None:
+                driven[name] = drive.rows[done : done + size]
+            elif drive.called is None:
+                held[name] = drive.held
+        return held, driven
+
+    def _results(self) -> dict[str, int]:
+        rows = self._system.row_count
+        found = {"drift": 2} if rows else {}
+        return found | ({"events": len(self.setup.events)} if self.setup.events else {})
+
+    def _compiled(self) -> Compiled:
+        setup = self.setup
+        users = (setup.constraints, setup.forces, setup.events, setup.control, setup.torque)
+        make = _program.__wrapped__ if any(users) else _program  # users' functions may have changed since
+        return make(self.model, setup, self.integrator, tuple(self._parameters))
+
+
+def _first(arrays: Mapping[str, Array], steps: int, state: Iterable[str] = ()) -> dict[str, Array]:
+    """So many steps of a window: of the state a row more."""
+    return {name: x[: steps + (name in state)] for name, x in arrays.items()}
+
+
+@lru_cache(maxsize=64)
+def _program(model: Model, setup: Setup, integrator: Integrator, parameters: tuple[str, ...]) -> Compiled:
+    """The compiled step."""
+    inputs = shapes(System(model, setup), integrator)
+    options = {"setup": setup, "integrator": integrator}
+    return Compiled(Request(stepped, model, parameters, (), options, inputs=inputs))
