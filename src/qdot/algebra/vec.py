@@ -156,6 +156,10 @@ class Mat3:
             return Mat3(columns @ self.r0, columns @ self.r1, columns @ self.r2)
         return NotImplemented
 
+    def twist(self) -> Vec3:
+        """What of it is not symmetric, as a vector; of a rotation, its axis times twice the sine of its angle."""
+        return Vec3(self.r2.y - self.r1.z, self.r0.z - self.r2.x, self.r1.x - self.r0.y)
+
     def entries(self) -> tuple[tuple[Scalar, ...], ...]:
         return (self.r0.entries(), self.r1.entries(), self.r2.entries())
 

@@ -202,7 +202,7 @@ def _require_shallow(root: Element) -> None:
     deepest = DEEPEST_MJCF if root.tag == "mujoco" else DEEPEST
     level = [root]
     for _ in range(deepest):
-        level = [*chain.from_iterable(element for element in level if len(element))]
+        level = [*chain.from_iterable(filter(len, level))]  # type: ignore[arg-type]  # those that hold others
         if not level:
             return
     tag = level[0].tag

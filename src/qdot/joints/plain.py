@@ -83,8 +83,7 @@ class ScrewJoint(PlainJoint):
 
 def angle_about(axis: Vec3, R: Mat3) -> Scalar:
     """The angle of the turn about a unit axis that is nearest to a rotation [rad], within ±π."""
-    twist = Vec3(R.r2.y - R.r1.z, R.r0.z - R.r2.x, R.r1.x - R.r0.y)
-    return atan2(axis.dot(twist), R.r0.x + R.r1.y + R.r2.z - axis.dot(R @ axis))
+    return atan2(axis.dot(R.twist()), R.r0.x + R.r1.y + R.r2.z - axis.dot(R @ axis))
 
 
 def straight_difference(q0: Scalars, q1: Scalars) -> list[Scalar]:

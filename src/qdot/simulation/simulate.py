@@ -42,6 +42,9 @@ BETWEEN_LOOKS = 0.1
 """Seconds of computing after which Python looks at what came out."""
 
 FIRST_PIECE = 64
+SECONDS_PER_OPERATION = 1e-9
+"""At most, of eight runs side by side: loops turn more often than once."""
+
 FEW_STEPS = 8
 """That a single run takes quicker one by one: arranging a rollout costs as much."""
 
@@ -206,7 +209,7 @@ class Simulation:
         steps = arguments.steps_of(seconds, self.dt, record)
         self._control.require_rows(steps, "control")
         self._tau.require_rows(steps, "tau")
-        done, size = 0, min(FIRST_PIECE, self._longest)
+        done, size = 0, min(self._first_piece, self._longest)
         self._watch.resume()
         with Progress(steps, self.dt, progress) as shown:
             while done < steps and not self._watch.over:
@@ -333,6 +336,13 @@ class Simulation:
         times = self.start + state["count"][:, 0, 0] * self.dt
         fresh = np.array(self.integrator.memory(self._system), dtype=float)
         return self._watch.look(window, times, self.dt, fresh, shorter)
+
+    @property
+    def _first_piece(self) -> int:
+        """Steps that should take half of the time between looks, by the operations of one."""
+        seconds = SECONDS_PER_OPERATION * self._program.operations * max(1.0, (self._records.batch or 1) / 8)
+        calls = self._control.called is not None or self._tau.called is not None
+        return FIRST_PIECE if calls else max(FIRST_PIECE, int(BETWEEN_LOOKS / 2 / max(seconds, 1e-9)))
 
     @property
     def _longest(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from qdot.algebra import Scalar, Scalars, Vec3, is_number
+from qdot.algebra import Scalar, Scalars, is_number
 from qdot.algebra.lie import log_se3
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import Rows
@@ -63,9 +63,7 @@ def loop_residuals(model: Model, q: Scalars) -> dict[str, list[Scalar]]:
 def small_gap(joint: Joint, q: Scalars, X: Transform) -> Motion:
     """The same up to third order, without a logarithm: the sine of the angle for the angle."""
     missed = joint.transform(q).inv() @ X
-    R = missed.rotation
-    twist = Vec3(R.r2.y - R.r1.z, R.r0.z - R.r2.x, R.r1.x - R.r0.y)
-    return Motion(twist / 2, missed.position)
+    return Motion(missed.rotation.twist() / 2, missed.position)
 
 
 def gap(joint: Joint, q: Scalars, X: Transform) -> Motion:
