@@ -295,8 +295,8 @@ def _parts(point: Point, phase: Phase) -> Iterator[tuple[str, Any]]:
     t, q, v = phase.time, phase.q, phase.v
     if setup.control is not None:
         yield "the function `control`", system.controls(phase, point.inputs)
-    if setup.torque is not None:
-        yield "the function `tau`", list(setup.torque(t, q, v))
+    if setup.tau is not None:
+        yield "the function `tau`", list(setup.tau(t, q, v))
     for force in setup.forces:
         yield f"force {force.name!r}", force.at(model, t, q, v)
     for constraint in setup.constraints:

@@ -106,7 +106,7 @@ def nothing_drives(system: System) -> bool:
     weight held up, or soft limits."""
     model, setup = system.model, system.setup
     described = model.description
-    given = model.nu or setup.forces or setup.constraints or setup.control or setup.torque
+    given = model.nu or setup.forces or setup.constraints or setup.control or setup.tau
     moved = any(not is_zero(body.record.gravity_compensation) or body.record.target for body in model.bodies)
     windy = any(not is_zero(x) for x in described.fluid.wind)
     soft = isinstance(setup.limits, SoftStops)

@@ -125,7 +125,7 @@ class Simulation:
             constraints=arguments.constraints_of(model, constraints),
             forces=arguments.forces_of(forces),
             control=self._control.compiled,
-            torque=self._tau.compiled,
+            tau=self._tau.compiled,
             solver=arguments.solver_name(solver),
             stabilisation=arguments.stabilisation_of(stabilisation),
             limits=arguments.limits_of(limits),
@@ -367,7 +367,7 @@ class Simulation:
 
     def _compiled(self) -> Compiled:
         setup = self.setup
-        users = (setup.constraints, setup.forces, setup.events, setup.control, setup.torque)
+        users = (setup.constraints, setup.forces, setup.events, setup.control, setup.tau)
         make = _program.__wrapped__ if any(users) else _program  # users' functions may have changed since
         return make(self.model, setup, self.integrator, tuple(self._parameters))
 

@@ -54,14 +54,14 @@ class Constraint(Protocol):
 class Setup:
     """What a simulation adds to a model, and how it treats constraints.
 
-    `control` and `torque` are functions of (time, q, v) that are compiled with the rest: controls of the actuators, and
+    `control` and `tau` are functions of (time, q, v) that are compiled with the rest: controls of the actuators, and
     joint forces.
     """
 
     constraints: tuple[Constraint, ...] = ()
     forces: tuple[AppliedForce, ...] = ()
     control: Callable[..., Any] | None = None
-    torque: Callable[..., Any] | None = None
+    tau: Callable[..., Any] | None = None
     solver: str = "auto"
     stabilisation: Stabilisation = field(default_factory=Projection)
     limits: LimitKind | None = field(default_factory=Stops)
@@ -117,8 +117,8 @@ class System:
             found["limits"] = inputs.held.limits
         found["actuators"] = actuation_in_step(model, q, v, self.controls(phase, inputs), phase.activation, inputs.dt)
         given = list(inputs.tau)
-        if setup.torque is not None:
-            more = numbers_of(setup.torque(t, q, v), model.nv, "tau", "one for each freedom")
+        if setup.tau is not None:
+            more = numbers_of(setup.tau(t, q, v), model.nv, "tau", "one for each freedom")
             given = [x + y for x, y in zip(given, more, strict=True)]
         found["joint forces"] = given
         for force in setup.forces:

@@ -232,7 +232,7 @@ class DormandPrince(Integrator):
 
     def _most_records(self, system: System) -> int:
         setup = system.setup
-        functions = setup.control is not None or setup.torque is not None or setup.forces or setup.constraints
+        functions = setup.control is not None or setup.tau is not None or setup.forces or setup.constraints
         return MOST_RECORDS_OF_FUNCTIONS if functions and self.longest is None else MOST_RECORDS
 
     def _error(self, model: Model, begin: Phase, end: Phase, rates: Rates, h: Scalar) -> Scalar:
