@@ -9,9 +9,9 @@ import sympy as sp
 import qdot
 from qdot.errors import CompileError, ModelError, QdotError, UnknownNameError, ValueShapeError
 from qdot.geometry import Sphere
-from qdot.joints import Revolute
+from qdot.joints import Free, Revolute
 from qdot.model import library
-from qdot.simulation import Driven, Event, FrameForce, Holonomic, JointForce, Nonholonomic, compilable
+from qdot.simulation import Driven, Event, FrameForce, Holonomic, JointForce, Nonholonomic, Rolling, compilable
 from qdot.simulation.arguments import batch_of, stabilisation_of
 from qdot.simulation.events import events_of
 from qdot.simulation.projecting import projected
@@ -110,3 +110,21 @@ def test_symbols_have_no_motion():
     placed.add("ball", Revolute("y"), Sphere(0.1, mass=1.0), at=(0, 0, length))
     with pytest.raises(ModelError, match="its placement has l in it"):
         Simulation(qdot.assemble(placed), START, 0.01)
+
+
+def test_a_truth_is_no_number():
+    joint = PENDULUM.bodies[0].joint_name
+    with pytest.raises(CompileError, match=r"qdot\.algebra\.where"):
+        Simulation(PENDULUM, START, 0.01, constraints=[Driven(joint, lambda t: 0.2 * (t > 0.5))])
+
+
+def test_rows_are_counted_where_the_run_starts():
+    """A disc that lies flat at home has no lowest point there, and is simulated and projected upright."""
+    world = qdot.Mechanism("disc")
+    world.add("disc", Free(), Sphere(0.1, mass=1.0))
+    model = qdot.assemble(world)
+    rolls = Rolling("rolls", "disc", 0.2, axis=(0, 0, 1))
+    upright = np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0, 0, 0, 0.21])
+    q, v = projected(model, (upright, np.zeros(6)), constraints=[rolls])
+    assert q[6] == pytest.approx(0.2, abs=1e-9)
+    assert qdot.simulate(model, (q, v), 0.02, 0.01, constraints=[rolls]).records == 3

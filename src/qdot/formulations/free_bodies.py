@@ -117,6 +117,7 @@ class _Parts:
     frames: list[FrameRecord] = field(default_factory=list)
     loops: list[LoopRecord] = field(default_factory=list)
     bushings: list[BushingRecord] = field(default_factory=list)
+    within_half_a_turn: list[Item] = field(default_factory=list)
     freed: dict[str, Body] = field(default_factory=dict)
     """Bodies that were taken off their joints, by the names of these."""
     refused: list[str] = field(default_factory=list)
@@ -223,6 +224,11 @@ class _Parts:
         spring, damper = (0, 0, own.stiffness[0]), (0, 0, own.damping[0])
         kinds = ("rotational", "rotational_damping") if turns else ("translational", "translational_damping")
         name = f"spring of {body.joint_name}"
+        if turns and _acts(own.stiffness):
+            said = (
+                "its spring counts the angle between two bodies, within half a turn of its rest; a joint counts turns"
+            )
+            self.within_half_a_turn.append(Item(Severity.NOTE, f"joint {body.joint_name!r}", said, "kept as a bushing"))
         self.bushings.append(
             BushingRecord(name, before, after, rest=rest, **dict(zip(kinds, (spring, damper), strict=True)))
         )
@@ -293,7 +299,7 @@ class _Parts:
             actuators=actuators,
             sensors=tuple(s for s in old.sensors if s not in blind),
             keyframes=(),
-            report=old.report + Report((*self._without_limits(), *map(_removed, blind))),
+            report=old.report + Report((*self._without_limits(), *self.within_half_a_turn, *map(_removed, blind))),
         )
 
     def _refuse_over(self, what: str, joints: Sequence[str | None]) -> None:

@@ -15,7 +15,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, absolute, is_zero, maximum, minimum, sign, sqrt, where, where_needed
-from qdot.algebra.linalg import dot
+from qdot.algebra.linalg import dot, matvec
 from qdot.algebra.sparse import Row
 from qdot.algorithms.configuration import retract
 from qdot.algorithms.constraints.bounded import bounded
@@ -29,6 +29,9 @@ from qdot.simulation.phase import Phase
 
 if TYPE_CHECKING:
     from qdot.simulation.system import Inputs, System
+
+NEAR = 1e-12
+"""Of the way between two limits: what is nearer to one rests on it."""
 
 STILL = 1e-10
 """Speed below which something that rubs does not move [rad/s, m/s]: rounding leaves less, and no motion is so slow."""
@@ -157,7 +160,7 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
     slipping = [where(absolute(x) > STILL, 1.0, 0.0) for x in rates]
     slip = [-(place.force * sign(x) * s) for place, x, s in zip(rubs, rates, slipping, strict=True)]
     friction = transposed_times([place.gradient for place in rubs], slip, model.nv)
-    sides = [_side(limit) for limit in stops]
+    sides = [_engaged(limit, phase.v, kind) for limit in stops]
     needed = sum([1 - s for s in slipping] + [absolute(s) for s in sides], start=0)
 
     def solved(at: Phase) -> list[Scalar]:
@@ -189,34 +192,38 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
 
 
 class Met(NamedTuple):
-    """A limit that was passed within a step: on which `side` (-1 below, 1 above, 0 not at all), by how much, the rate
-    that it should have now, and how far inside it should be."""
+    """A limit that was passed within a step: on which `side` (-1 below, 1 above, 0 not at all), by how much, how long
+    `since` [s], and the rate that it should have now."""
 
     side: Scalar
     passed: Scalar
+    since: Scalar
     wanted: Scalar
-    inside: Scalar
+    rests: Scalar
+    """1 where it stays at the stop, else 0."""
 
 
 def _met(limit: Limited, before: Scalar, after: Scalar, dt: Scalar, kind: Stops) -> Met:
     """From the rates before and after the step: as if the acceleration in between were constant, it tells the speed at
-    the stop and the time since."""
+    the stop and the time since. What pulls outwards goes on to do so after the impact (weight on a floor); what slowed
+    it down may have been motion that the impact ends, so it is not counted on."""
     side = _side(limit)
     passed = where(side > 0, limit.value - limit.upper, where(side < 0, limit.lower - limit.value, 0.0))
     speed, a = side * after, side * (after - before) / dt
     hit = sqrt(maximum(speed * speed - 2 * a * passed, 0.0))
-    since = minimum(2 * passed / where(speed > 0, speed + hit, 1.0), dt)
+    since = where(speed > 0, minimum(2 * passed / where(speed > 0, speed + hit, 1.0), dt), 0.0)
     bounces = where(hit > kind.resting, kind.restitution, 0.0)
-    left = where(bounces > 0, bounces * hit - a * since, 0.0)
-    inside = where(bounces > 0, maximum(bounces * hit * since - a * since * since / 2, 0.0), 0.0)
-    return Met(side, passed, where(speed > 0, -(side * left), after), where(speed > 0, inside, 0.0))
+    left = where(bounces > 0, maximum(bounces * hit - maximum(a, 0.0) * since, 0.0), 0.0)
+    rests = where(side == 0, 0.0, where(left > 0, 0.0, 1.0)) * where(speed >= 0, 1.0, 0.0)
+    return Met(side, passed, since, where(speed > 0, -(side * left), after), rests)
 
 
 def stopped(system: System, start: Phase, phase: Phase, holding: Holding, dt: Scalar, kind: LimitKind | None) -> Phase:
     """The phase after a step, with impulses on what came to rest, and on what met a stop.
 
-    What has passed a stop within the step is put back to it, or to where it has bounced to. Coordinates are put there
-    as they stand; where constraints hold, or other lengths are limited, all that moves gives way together.
+    An impulse at a stop came before the end: all that it moves is also moved on by what it did since. What is then
+    still beyond its stop, of second order, is put back: coordinates as they stand; where constraints hold, or other
+    lengths are limited, all that moves gives way together.
     """
     model = system.model
     hard = isinstance(kind, Stops)
@@ -249,22 +256,26 @@ def stopped(system: System, start: Phase, phase: Phase, holding: Holding, dt: Sc
         low += [where(m.side > 0, -inf, 0.0) for m in met]
         high += [where(m.side < 0, inf, 0.0) for m in met]
         b += [_rate(limit.gradient, at.v) - m.wanted for limit, m in zip(there, met, strict=True)]
-        v = _changed(at.v, answers, bounded(A, b, low, high).z)
-        rest = [0.0] * model.nv
+        z = bounded(A, b, low, high).z
+        v = _changed(at.v, answers, z)
+        moved = [0.0] * len(rubs) + [m.since * x for m, x in zip(met, z[len(rubs) :], strict=True)]
         if not together:
-            return v, rest
-        off = [0.0] * len(rubs) + [m.side * (m.passed + m.inside) for m in met]
-        low, high = [0.0] * len(rubs) + low[len(rubs) :], [0.0] * len(rubs) + high[len(rubs) :]
-        return v, _changed(rest, answers, bounded(A, off, low, high).z)
+            return v, _changed([0.0] * model.nv, answers, moved)
+        off = [0.0] * len(rubs) + [m.side * m.passed for m in met]
+        off = [x + y for x, y in zip(off, matvec(A, moved), strict=True)]
+        low = [0.0] * len(rubs) + [where(m.rests > 0, -inf, x) for m, x in zip(met, low[len(rubs) :], strict=True)]
+        high = [0.0] * len(rubs) + [where(m.rests > 0, inf, x) for m, x in zip(met, high[len(rubs) :], strict=True)]
+        back = bounded(A, off, low, high).z
+        return v, _changed([0.0] * model.nv, answers, [x + y for x, y in zip(moved, back, strict=True)])
 
     v, shift = where_needed(needed > 0, phase, struck, (list(phase.v), [0.0] * model.nv))
-    q = retract(model, phase.q, shift) if together else list(phase.q)
+    q = retract(model, phase.q, shift) if stops else list(phase.q)
     for limit, m in zip(stops, met, strict=True):
         if limit.place is not None and not together:
-            there = where(m.side > 0, limit.upper - m.inside, limit.lower + m.inside)
-            q[limit.place] = where(m.side == 0, q[limit.place], there)
+            inside = minimum(maximum(q[limit.place], limit.lower), limit.upper)
+            q[limit.place] = where(m.rests > 0, where(m.side > 0, limit.upper, limit.lower), inside)
     for place, x in zip(rubs, before, strict=True):
-        if place.place is not None:
+        if place.place is not None and not together:
             stays = where(absolute(x) <= STILL, where(absolute(_rate(place.gradient, v)) <= STILL, 1.0, 0.0), 0.0)
             q[place.place] = where(stays > 0, start.q[place.place], q[place.place])
     return phase.changed(q=q, v=v)
@@ -273,6 +284,16 @@ def stopped(system: System, start: Phase, phase: Phase, holding: Holding, dt: Sc
 def _changed(v: Scalars, answers: Sequence[Scalars], z: Scalars) -> list[Scalar]:
     """v and what forces z along rows do to it."""
     return [x + dot(column, z) for x, column in zip(v, zip(*answers, strict=True), strict=True)]
+
+
+def _engaged(limit: Limited, v: Scalars, kind: LimitKind | None) -> Scalar:
+    """On which side a limit acts during a step. A hard stop: on what rests there, up to rounding; what moves out faster
+    is met at the end."""
+    if not isinstance(kind, Stops):
+        return _side(limit)
+    near = NEAR * (limit.upper - limit.lower if isfinite(limit.upper - limit.lower) else 1.0)
+    side = where(limit.value <= limit.lower + near, -1.0, where(limit.value >= limit.upper - near, 1.0, 0.0))
+    return where(side * _rate(limit.gradient, v) <= kind.resting, side, 0.0)
 
 
 def _side(limit: Limited) -> Scalar:

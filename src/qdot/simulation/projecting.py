@@ -114,6 +114,7 @@ def projected(
     q, v = arguments.state_of(model, state)
     runs = arguments.batch_of({name: len(x) if x.ndim == 2 else None for name, x in (("q", q), ("v", v))})
     q, v = (np.broadcast_to(x, (1 if runs is None else runs, x.shape[-1])) for x in (q, v))
+    system = system.starting(at, q[0].tolist()) if len(q) else system
     if system.row_count:
         try:
             q = positions_obeying(system, at, q, wanted)
@@ -232,7 +233,8 @@ def redundancy(model: Model, q: Any = None, constraints: Iterable[Constraint] = 
     arguments.require_numbers(model)
     at = arguments.one_vector(model, "q", model.home() if q is None else q)
     system = System(model, Setup(constraints=arguments.constraints_of(model, constraints)))
-    return redundancy_of(system, arguments.start_of(time), at)
+    now = arguments.start_of(time)
+    return redundancy_of(system.starting(now, at.tolist()), now, at)
 
 
 def redundancy_of(system: System, time: float, q: Array) -> Redundancy:

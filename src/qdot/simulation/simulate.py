@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qdot.algebra import as_array
+from qdot.errors import CompileError, QdotError
 from qdot.model.model import Model, require_model
 from qdot.programs import parameters as constants
 from qdot.programs.compiled import Compiled
@@ -132,9 +132,8 @@ class Simulation:
             events=events_of(events),
             ledger=ledger,
         )
-        counts = System(model, self.setup).counted(self.start, np.atleast_2d(q)[0].tolist())
-        self.setup = replace(self.setup, row_counts=counts)
-        self._system = System(model, self.setup)
+        self._system = System(model, self.setup).starting(self.start, np.atleast_2d(q)[0].tolist())
+        self.setup = self._system.setup
         if before is None:
             arguments.require_consistent(self._system, self.start, q, v)
             if isinstance(self.setup.limits, Stops):
@@ -382,4 +381,12 @@ def _program(model: Model, setup: Setup, integrator: Integrator, parameters: tup
     """The compiled step."""
     inputs = shapes(System(model, setup), integrator)
     options = {"setup": setup, "integrator": integrator}
-    return Compiled(Request(stepped, model, parameters, (), options, inputs=inputs))
+    try:
+        return Compiled(Request(stepped, model, parameters, (), options, inputs=inputs))
+    except ValueError as error:
+        if isinstance(error, QdotError):
+            raise
+        raise CompileError(
+            f"simulate: a function of a control, force, constraint or event cannot be compiled: {error}; where it "
+            "compares numbers, use qdot.algebra.where(condition, x, y) and not the truth itself"
+        ) from error

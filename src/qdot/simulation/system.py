@@ -158,6 +158,10 @@ class System:
             named += [constraint.name] * count
         return named
 
+    def starting(self, time: Scalar, q: Scalars) -> System:
+        """The same, with rows counted at the state that it starts in: users' functions may not hold at home."""
+        return replace(self, setup=replace(self.setup, row_counts=self.counted(time, q)))
+
     def counted(self, time: Scalar, q: Scalars) -> tuple[int, ...]:
         """How many rows each of the users' constraints has, at some state."""
         rest = [0.0] * self.model.nv
