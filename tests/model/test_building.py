@@ -660,3 +660,11 @@ def test_a_coupling_of_the_builder_is_that_of_urdf() -> None:
     (ours,) = qdot.assemble(world).constraints
     assert isinstance(loaded, CouplingRecord)
     assert ours == loaded
+
+
+@pytest.mark.parametrize("joint", [np.ones((2, 2)), None, 3, ["joint"]], ids=repr)
+def test_what_is_no_name_is_no_joint(joint: object) -> None:
+    world = qdot.Mechanism("named")
+    world.add("arm", Revolute("y"), Inertia.point(1.0, (0, 0, -1)))
+    with pytest.raises(QdotError):
+        world.gear("gear", joint, "arm", 1.0)

@@ -81,9 +81,9 @@ class Records:
         if name is not joint and name in self._bodies:
             return self._bodies[name].joint_name
         known = [body.joint_name for body in self._bodies.values()]
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise UnknownNameError("joint", name, known, what)
-        return str(name)
+        return name
 
     def _tendon(self, tendon: Any, what: str) -> str:
         if not isinstance(tendon, str) or tendon not in self._tendons:
