@@ -193,10 +193,10 @@ def test_what_starts_at_a_stop_and_moves_out_bounces_once(integrator: str) -> No
     np.testing.assert_allclose(run.v[1:], 1.5, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("restitution", "gain"), [(0.0, 1e-8), (0.9, 1e-6), (1.0, 0.05)])
+@pytest.mark.parametrize(("restitution", "gain"), [(0.0, 1e-8), (0.9, 1e-8), (1.0, 1e-5)])
 def test_coupled_joints_bounce_without_gaining_energy(restitution: float, gain: float) -> None:
-    """Two rods between stops, 32 starts, three seconds: energy falls, up to rk4's own 2e-9; elastic bounces err in
-    proportion to dt."""
+    """Two rods between stops, 32 starts, three seconds: energy falls, up to rk4's own 2e-9; where none is lost, motion
+    stays fast, and rk4 gains 1e-6 of it."""
     world = qdot.Mechanism("rods")
     inertia = Inertia.about_com(1.0, (0, 0, -0.5), (0.09, 0.09, 0.001))
     first = world.add("first", Revolute("y", limits=(-0.5, 0.5)), inertia)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qdot.algebra import Scalars
 from qdot.algebra.linalg import Matrix
 from qdot.algorithms.frames import Choice, Frames, body_frames
 from qdot.algorithms.passive import armature
 from qdot.model.model import Model
-from qdot.spatial import Inertia
+from qdot.spatial import ArticulatedInertia, Inertia
 
 
 def mass_matrix(model: Model, q: Scalars, *, frames: Choice = body_frames) -> Matrix:
     """M(q), nv × nv, symmetric: M_ij = s_iᵀ I_j^c s_j for a joint j on the way from i to the leaves, else zero."""
     at = frames(model, q)
-    X, S, Ic = at.X, at.S, composite_inertias(model, at)
+    M = joint_space(model, at, composite_inertias(model, at))
+    for k, d in enumerate(armature(model)):
+        M[k][k] = M[k][k] + d
+    return M
+
+
+def joint_space(model: Model, at: Frames, Ic: Sequence[Inertia] | Sequence[ArticulatedInertia]) -> Matrix:
+    """s_iᵀ I_j^c s_j, nv × nv, of what opposes motion of each body with all that hangs on it."""
+    X, S = at.X, at.S
     M: Matrix = [[0] * model.nv for _ in range(model.nv)]
     for body in reversed(model.bodies):  # leaves to root
         i = body.index
@@ -27,8 +37,6 @@ def mass_matrix(model: Model, q: Scalars, *, frames: Choice = body_frames) -> Ma
                         M[row][column] = M[column][row] = x
             F = [X[j] @ f for f in F]
             j = model.parents[j]
-    for k, d in enumerate(armature(model)):
-        M[k][k] = M[k][k] + d
     return M
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from qdot.algebra import as_array, is_number, scalars_in
 from qdot.algorithms.conditioning import motions_without_inertia, singular
 from qdot.algorithms.constraints.solvers import SOLVERS
+from qdot.algorithms.limits import limited
 from qdot.errors import InertiaError, ModelError, UnknownNameError, ValueShapeError
 from qdot.model.model import Model
 from qdot.model.state import State
 from qdot.model.vectors import scalars_of
-from qdot.simulation.bounds import LimitKind, SoftStops, Stops, limited
+from qdot.simulation.bounds import LimitKind, SoftStops, Stops
 from qdot.simulation.forces import AppliedForce, FrameForce, JointForce
 from qdot.simulation.sizes import row_sizes, speed_of
 from qdot.simulation.stabilisation import BY_NAME, Stabilisation

@@ -4,34 +4,29 @@ as it can.
 At the start of a step every place that rubs either slips, and friction has its full force against the motion, or it
 is still; and every limit is either engaged or not. Forces of what is still or engaged are found together, so that
 nothing moves that need not (`bounded`); all are held during the step. At its end impulses stop what came to rest or met
-a limit on the way. So friction sticks without creeping, and nothing passes a stop, whatever the integrator.
+a limit on the way. So friction sticks without creeping, and nothing passes a stop, whatever the integrator. Where
+things bounce, a step ends at the stop that they meet (`impacts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
-from qdot.algebra import Scalar, Scalars, absolute, is_zero, maximum, minimum, sign, sqrt, where, where_needed
+from qdot.algebra import Scalar, Scalars, absolute, maximum, minimum, sign, sqrt, where, where_needed
 from qdot.algebra.linalg import dot, matvec
 from qdot.algebra.sparse import Row
 from qdot.algorithms.configuration import retract
 from qdot.algorithms.constraints.bounded import bounded
 from qdot.algorithms.constraints.rows import times, transposed_times
-from qdot.algorithms.kinematics import world_poses
-from qdot.algorithms.passive import has_friction
-from qdot.algorithms.tendons import tendons
+from qdot.algorithms.limits import Limited, limited, rubbing
 from qdot.errors import ValueShapeError
-from qdot.model.model import Body, Model
 from qdot.simulation.phase import Phase
 
 if TYPE_CHECKING:
     from qdot.simulation.system import Inputs, System
-
-NEAR = 1e-12
-"""Of the way between two limits: what is nearer to one rests on it."""
 
 STILL = 1e-10
 """Speed below which something that rubs does not move [rad/s, m/s]: rounding leaves less, and no motion is so slow."""
@@ -39,8 +34,8 @@ STILL = 1e-10
 
 @dataclass(frozen=True)
 class Stops:
-    """Limits are hard: what meets one at a speed leaves it with `restitution` times that, or stays where it is slower
-    than `resting` [rad/s, m/s]."""
+    """Limits are hard: what meets one at a speed leaves it with `restitution` times that, or stays there where that
+    would be slower than `resting` [rad/s, m/s]."""
 
     restitution: float = 0.0
     resting: float = 0.01
@@ -79,77 +74,14 @@ class SoftStops:
 LimitKind: TypeAlias = Stops | SoftStops
 
 
-class Limited(NamedTuple):
-    """A quantity with bounds, and its gradient along the freedoms; `place` is its coordinate in q, if it is one."""
-
-    value: Scalar
-    gradient: Row
-    lower: Scalar
-    upper: Scalar
-    place: int | None = None
-
-
-class Rubbing(NamedTuple):
-    """A rate that dry friction opposes with at most this force; `place` is its coordinate in q, if it has one."""
-
-    gradient: Row
-    force: Scalar
-    place: int | None
-
-
-def limited(model: Model, q: Scalars) -> list[Limited]:
-    """All limits of joints and tendons that are switched on and finite."""
-    if model.description.options.disabled & {"constraint", "limit"}:
-        return []
-    found = [limit for body in model.bodies for limit in _of_joint(body, q)]
-    if any(record.range is not None for record in model.tendons):
-        ropes = tendons(model, q, world_poses(model, q))
-        for record, tendon in zip(model.tendons, ropes, strict=True):
-            if record.range is not None:
-                found.append(Limited(tendon.length, _row(tendon.gradient), *record.range))
-    return found
-
-
-def _of_joint(body: Body, q: Scalars) -> list[Limited]:
-    joint, own = body.joint, list(q[body.qs])
-    bounds = list(zip(joint.limits.lower, joint.limits.upper, strict=True))
-    if not any(isfinite(x) for pair in bounds for x in pair):
-        return []
-    gradients = [_row(row, body.dofs.start) for row in joint.limited_gradients(own)]
-    places = list(range(body.qs.start, body.qs.stop)) if joint.nq == joint.nv else [None] * len(bounds)
-    values = zip(joint.limited(own), gradients, bounds, places, strict=True)
-    return [Limited(x, row, *pair, place) for x, row, pair, place in values if any(map(isfinite, pair))]
-
-
-def rubbing(model: Model, q: Scalars) -> list[Rubbing]:
-    """All dry friction of joints and tendons."""
-    if not has_friction(model):
-        return []
-    found = []
-    for body in model.bodies:
-        for k, f in enumerate(body.passive.friction):
-            if not is_zero(f):
-                place = body.qs.start + k if body.joint.nq == body.joint.nv else None
-                found.append(Rubbing({body.dofs.start + k: 1.0}, f, place))
-    if any(not is_zero(record.friction) for record in model.tendons):
-        ropes = tendons(model, q, world_poses(model, q))
-        for record, tendon in zip(model.tendons, ropes, strict=True):
-            if not is_zero(record.friction):
-                found.append(Rubbing(_row(tendon.gradient), record.friction, None))
-    return found
-
-
-def _row(gradient: Sequence[Scalar], start: int = 0) -> Row:
-    return {k: x for k, x in enumerate(gradient, start=start) if not is_zero(x)}
-
-
 @dataclass(frozen=True)
 class Holding:
-    """Forces of a step: of each place that rubs, and joint forces of friction and of limits, (nv,) each."""
+    """Forces of a step: of each place that rubs, and joint forces of limits, (nv,)."""
 
     rubs: list[Scalar]
-    friction: list[Scalar]
     limits: list[Scalar]
+
+    holds_scalars: ClassVar[bool] = True
 
 
 def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKind | None) -> Holding:
@@ -159,14 +91,13 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
     rates = [_rate(place.gradient, phase.v) for place in rubs]
     slipping = [where(absolute(x) > STILL, 1.0, 0.0) for x in rates]
     slip = [-(place.force * sign(x) * s) for place, x, s in zip(rubs, rates, slipping, strict=True)]
-    friction = transposed_times([place.gradient for place in rubs], slip, model.nv)
     sides = [_engaged(limit, phase.v, kind) for limit in stops]
     needed = sum([1 - s for s in slipping] + [absolute(s) for s in sides], start=0)
 
     def solved(at: Phase) -> list[Scalar]:
         there = limited(model, at.q) if kind is not None else []
         rows = [*(p.gradient for p in rubbing(model, at.q)), *(limit.gradient for limit in there)]
-        free = system.acting(at, inputs.holding(Holding(slip, friction, [0] * model.nv)), dt).rates.v
+        free = system.acting(at, inputs.holding(Holding(slip, [0] * model.nv)), dt).rates.v
         wanted = [_rate(place.gradient, at.v) / dt for place in rubs]
         for limit, side in zip(there, sides, strict=True):
             assert kind is not None
@@ -184,11 +115,7 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
     nothing = [0.0] * (len(rubs) + len(stops))
     z = where_needed(needed > 0, phase, solved, nothing) if nothing else []
     total = [x + y for x, y in zip(slip, z, strict=False)]
-    return Holding(
-        total,
-        transposed_times([place.gradient for place in rubs], total, model.nv),
-        transposed_times([limit.gradient for limit in stops], z[len(rubs) :], model.nv),
-    )
+    return Holding(total, transposed_times([limit.gradient for limit in stops], z[len(rubs) :], model.nv))
 
 
 class Met(NamedTuple):
@@ -212,8 +139,8 @@ def _met(limit: Limited, before: Scalar, after: Scalar, dt: Scalar, kind: Stops)
     speed, a = side * after, side * (after - before) / dt
     hit = sqrt(maximum(speed * speed - 2 * a * passed, 0.0))
     since = where(speed > 0, minimum(2 * passed / where(speed > 0, speed + hit, 1.0), dt), 0.0)
-    bounces = where(hit > kind.resting, kind.restitution, 0.0)
-    left = where(bounces > 0, maximum(bounces * hit - maximum(a, 0.0) * since, 0.0), 0.0)
+    bounced = kind.restitution * hit
+    left = where(bounced > kind.resting, maximum(bounced - maximum(a, 0.0) * since, 0.0), 0.0)
     rests = where(side == 0, 0.0, where(left > 0, 0.0, 1.0)) * where(speed >= 0, 1.0, 0.0)
     return Met(side, passed, since, where(speed > 0, -(side * left), after), rests)
 
@@ -288,12 +215,12 @@ def _changed(v: Scalars, answers: Sequence[Scalars], z: Scalars) -> list[Scalar]
 
 def _engaged(limit: Limited, v: Scalars, kind: LimitKind | None) -> Scalar:
     """On which side a limit acts during a step. A hard stop: on what rests there, up to rounding; what moves out faster
-    is met at the end."""
+    is met at the end, and what moves in is free."""
     if not isinstance(kind, Stops):
         return _side(limit)
-    near = NEAR * (limit.upper - limit.lower if isfinite(limit.upper - limit.lower) else 1.0)
-    side = where(limit.value <= limit.lower + near, -1.0, where(limit.value >= limit.upper - near, 1.0, 0.0))
-    return where(side * _rate(limit.gradient, v) <= kind.resting, side, 0.0)
+    below, above = limit.value <= limit.lower + limit.near, limit.value >= limit.upper - limit.near
+    rests = absolute(_rate(limit.gradient, v)) <= kind.resting
+    return where(rests, where(below, -1.0, where(above, 1.0, 0.0)), 0.0)
 
 
 def _side(limit: Limited) -> Scalar:

@@ -7,8 +7,11 @@ from typing import Any
 
 from qdot.algebra import Scalar, Scalars
 from qdot.algorithms.frames import Choice, body_frames
+from qdot.algorithms.limits import limited
 from qdot.model.model import Model
-from qdot.simulation.integrators.base import Integrator
+from qdot.simulation.bounds import Stops
+from qdot.simulation.impacts import Bouncing
+from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase
 from qdot.simulation.stabilisation import Drifting
 from qdot.simulation.system import Inputs, Setup, System
@@ -38,9 +41,8 @@ def stepped(
     start, dt = timing
     inputs = Inputs(list(control), list(tau), dt)
     before = Phase(start + count[0] * dt, list(q), list(v), list(activation), list(work))
-    inputs = system.engaged(before, inputs, dt)
-    stepped = integrator.step(system, before, inputs, dt, list(memory))
-    after = system.settled(before, stepped.phase, inputs, dt)
+    stepped = settled_step(system, integrator, before, inputs, dt, list(memory))
+    after = stepped.phase
     found = {
         "q": after.q, "v": after.v, "activation": after.activation, "count": [count[0] + 1], "work": after.work,
         "memory": stepped.memory,
@@ -50,6 +52,18 @@ def stepped(
     if setup.events:
         found["events"] = [event.value(after.time, after.q, after.v) for event in setup.events]
     return found
+
+
+def settled_step(
+    system: System, integrator: Integrator, phase: Phase, inputs: Inputs, dt: Scalar, memory: list[Scalar]
+) -> Stepped:
+    """A step with what happens at its end, or within it where things bounce."""
+    kind = system.setup.limits
+    if isinstance(kind, Stops) and kind.restitution > 0 and limited(system.model, phase.q):
+        return Bouncing(system, integrator, inputs, dt, kind).step(phase, memory)
+    inputs = system.engaged(phase, inputs, dt)
+    stepped = integrator.step(system, phase, inputs, dt, memory)
+    return replace(stepped, phase=system.settled(phase, stepped.phase, inputs, dt))
 
 
 def constraint_forces(

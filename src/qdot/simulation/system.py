@@ -14,7 +14,7 @@ from functools import cached_property
 from math import pi
 from typing import Any, Protocol
 
-from qdot.algebra import Scalar, Scalars, absolute, maximum
+from qdot.algebra import Scalar, Scalars, absolute, maximum, where
 from qdot.algebra.linalg import Matrix, dot
 from qdot.algebra.sparse import Row
 from qdot.algorithms.aba import accelerations
@@ -26,10 +26,12 @@ from qdot.algorithms.constraints.solvers import Mass, Solver, solver_for
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.energy import energy
 from qdot.algorithms.frames import Choice, body_frames
+from qdot.algorithms.limits import limited, rubbing
+from qdot.algorithms.maps import added
 from qdot.algorithms.passive import passive_terms
 from qdot.algorithms.rnea import newton_euler
 from qdot.model.model import Model
-from qdot.simulation.bounds import Holding, LimitKind, Stops, held, limited, rubbing, stopped
+from qdot.simulation.bounds import Holding, LimitKind, Stops, held, stopped
 from qdot.simulation.events import Event
 from qdot.simulation.forces import AppliedForce, numbers_of
 from qdot.simulation.phase import Phase, Rates
@@ -39,6 +41,9 @@ from qdot.simulation.stabilisation import (
     Projection,
     Stabilisation,
 )
+
+ROUNDING = 1e-12
+"""Of how a row answers: what constraints leave of it where they hold it."""
 
 
 class Constraint(Protocol):
@@ -200,16 +205,16 @@ class System:
 
     def answer(self, phase: Phase, J: Sequence[Row]) -> tuple[Matrix, Matrix]:
         """How rows answer to forces along them, J A Jᵀ, and A Jᵀ by columns: A is M⁻¹, or under constraints what T9
-        makes of it."""
+        makes of it; of what these hold, nothing."""
         mass = self.mass(phase.q)
         columns = [mass.solve(row) for row in dense(J, self.model.nv)]
         if self.row_count:
             rows = self.rows(phase.time, phase.q, phase.v)
             solver = self.solver(mass, rows)
-            columns = [
-                [x + y for x, y in zip(c, solver.correction([-z for z in times(rows.J, c)])[0], strict=True)]
-                for c in columns
-            ]
+            for k, free in enumerate(columns):
+                c = added(free, solver.correction([-z for z in times(rows.J, free)])[0])
+                moves = where(times(J, c)[k] > ROUNDING * times(J, free)[k], 1.0, 0.0)
+                columns[k] = [moves * x for x in c]
         return [times(J, c) for c in columns], columns
 
     # -- motion --------------------------------------------------------------------------------------------------------

@@ -191,6 +191,8 @@ class DormandPrince(Integrator):
     def _begun(self, phase: Phase, inputs: Inputs, dt: Scalar, piece: Piece) -> Piece:
         """The piece to go on from: the last one, or none yet from this phase on."""
         size = where(piece.next == 0, self._bounded(maximum(dt, self.shortest)), piece.next)
+        if inputs.held is not None:  # what runs ahead is lost: a step that ends at the record is nearer, and no dearer
+            size = maximum(minimum(size, dt), self.shortest)
         fresh = replace(piece, next=size, length=0.0, start=phase, control=list(inputs.control), tau=list(inputs.tau))
         if inputs.held is not None:
             return fresh

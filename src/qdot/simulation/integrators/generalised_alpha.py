@@ -26,6 +26,7 @@ from qdot.algebra.linalg import dot
 from qdot.algebra.sparse import Row, sparse_rows
 from qdot.algorithms.configuration import normalized, retract
 from qdot.algorithms.constraints.rows import dense, transposed_times
+from qdot.algorithms.limits import rubbing
 from qdot.algorithms.maps import added, unit
 from qdot.algorithms.passive import armature
 from qdot.algorithms.rnea import newton_euler
@@ -109,7 +110,8 @@ class _Last:
     @staticmethod
     def blank(system: System) -> _Last:
         model, n = system.model, system.model.nv
-        known = model.nq + n + model.na + model.nu + n + (2 * n if system.is_bounded else 0)
+        held = len(rubbing(model, model.home().tolist())) + n if system.is_bounded else 0
+        known = model.nq + n + model.na + model.nu + n + held
         return _Last(-1.0, *([0.0] * size for size in (n, n, system.row_count, n, known)))
 
     def taken_up(self, system: System, phase: Phase, inputs: Inputs, dt: Scalar) -> _Last:
@@ -142,11 +144,8 @@ class _Last:
 
 def _known(phase: Phase, inputs: Inputs) -> list[Scalar]:
     """What v̇ depends on beside the time, which does not jump."""
-    held = inputs.held
-    return [
-        *phase.q, *phase.v, *phase.activation, *inputs.control, *inputs.tau,
-        *([] if held is None else [*held.friction, *held.limits]),
-    ]  # fmt: skip
+    held = [] if inputs.held is None else scalars_in(inputs.held)
+    return [*phase.q, *phase.v, *phase.activation, *inputs.control, *inputs.tau, *held]
 
 
 def _across(system: System, phase: Phase) -> list[Scalar]:
