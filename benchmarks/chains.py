@@ -3,8 +3,8 @@
 Planar chains of 5 to 500 uniform rods, semi-implicit Euler. Reduced: the articulated-body algorithm. Maximal: three
 coordinates a rod, two constraint rows a hinge, a sparse factorisation, and a projection on the constraints after each
 step. Both are linear in the rods: so many operations each. Prints seconds to trace and compile and µs a step, of
-processor time, operations a rod, and slopes of straight lines through the logarithms; draws both. Code of more than
-a hundred rods in maximal coordinates no longer fits the processor's caches, from which it is read anew each step.
+processor time, operations a rod, and slopes of straight lines through the logarithms; draws both. Programs of more
+than 32,768 instructions are rolled into loops: from 50 rods on in maximal coordinates, from 500 in reduced ones.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from qdot.backends import llvm_parts
-from qdot.backends.llvm_parts import Parts, reads
+from qdot.backends.llvm_parts import Parts
+from qdot.compiler import rolling
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
 from tests.backends.loading import by_llvm, run
@@ -43,8 +44,15 @@ def recurrence(length: int) -> Program:
     return trace("recurrence", text, {"x": (1,), "y": (1,)})
 
 
-def test_a_long_program(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long programs are cut, though they repeat themselves."""
     monkeypatch.setattr(llvm_parts, "UNCUT", 2**12)
+    monkeypatch.setattr(rolling, "SHORTEST", 2**20)
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_long_program() -> None:
     program = recurrence(9000)
     assert len(Parts.of(program).code) > 10
     x, y = np.array([[0.3]]), np.array([[0.9]])
@@ -57,16 +65,16 @@ def test_a_long_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(by_llvm(program, "float64"), {"x": x, "y": y})["total"][0, 0] == pytest.approx(total, rel=1e-12)
 
 
-def test_places_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("cut")
+def test_places_are_used_again() -> None:
     """No place holds two values that are both still to be read."""
-    monkeypatch.setattr(llvm_parts, "UNCUT", 2**12)
     program = recurrence(9000)
     parts = Parts.of(program)
     assert parts.size < 9100  # of 36,000 values: half of the first half is alive at most
-    last = {a: k for k, part in enumerate(parts.code) for step in part for a in reads(step)}
+    last = {a: k for k, part in enumerate(parts.code) for step in part.code for a in parts.reads(step)}
     held: dict[int, int] = {}
     for k, part in enumerate(parts.code):
-        for step in part:
+        for step in part.code:
             for value in step.results:
                 if value in parts.places:
                     before = held.get(parts.places[value])

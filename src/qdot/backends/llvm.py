@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from qdot.backends.llvm_kernel import Tile
 from qdot.backends.llvm_math import Vectors
-from qdot.backends.llvm_parts import Parts
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
 
-VERSION = 19
+VERSION = 20
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -49,7 +49,8 @@ def host() -> Host:
 
 def compiled_object(program: Program, vectors: Vectors) -> bytes:
     """The object file of a program's kernel."""
-    return object_of(assembly(program, vectors), in_parts=len(Parts.of(program).code) > 1)
+    tile = Tile.of(program)
+    return object_of(assembly(program, vectors, tile), in_parts=len(tile.parts.code) > 1)
 
 
 def object_of(text: str, *, in_parts: bool = False) -> bytes:

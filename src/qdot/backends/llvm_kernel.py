@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_parts import Parts
+from qdot.backends.llvm_row import when_alone
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Instruction, Program, read_from_outside, steps
 
@@ -35,6 +36,9 @@ class Tile:
     parts: Parts
     carried: dict[int, int]
     """Places of what one part of a long program leaves to another."""
+    arrays: dict[tuple[int, int], tuple[int, int]]
+    """Of rolled code, see `Arrays.places`."""
+    beyond: list[tuple[int, int]]
     size: int
 
     @staticmethod
@@ -54,13 +58,29 @@ class Tile:
                 shared = [x for x in read_from_outside(step.extra[1]) if x not in unkept]
                 captured[key] = {x: size + k for k, x in enumerate(shared)}
                 size += len(shared)
+        parts = Parts.of(program)
+        turns, laid = parts.turns, parts.arrays
         for value in program.body.results:
-            if value not in slots:
+            if value not in slots and not (turns is not None and turns.in_array(value)):
                 slots[value] = size
                 size += 1
-        parts = Parts.of(program)
         carried = {value: size + place for value, place in parts.places.items()}
-        return Tile(slots, operands, captured, parts, carried, size + parts.size)
+        size += parts.size
+        if turns is None or laid is None:
+            return Tile(slots, operands, captured, parts, carried, {}, [], size)
+        arrays = {array: (size + place, stride) for array, (place, stride) in laid.places.items()}
+        beyond = [(value, size + place) for value, place in laid.beyond]
+        tile = Tile(slots, operands, captured, parts, carried, arrays, beyond, size + laid.size)
+        slots.update((value, tile.place(value)) for value in program.body.results if value not in slots)
+        return tile
+
+    def place(self, value: int, reader: int = -1) -> int:
+        """Where a part finds a value that another one has computed."""
+        turns = self.parts.turns
+        if turns is not None and turns.in_array(value, reader):
+            first, stride = self.arrays[int(turns.part[value]), int(turns.step[value])]
+            return first + int(turns.turn[value]) * stride
+        return self.carried[value] if value in self.carried else self.slots[value]
 
 
 def _is_constant_or_truth(step: Instruction) -> bool:
@@ -99,7 +119,7 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
     for k in range(len(ports)):
         lines.append(f"  %start{k} = mul i64 %r, %row{k}")
         lines.append(f"  %here{k} = getelementptr {v.scalar}, ptr %base{k}, i64 %start{k}")
-    lines.append("  br label %port0")
+    lines += when_alone(program) if tile.parts.turns else ["  br label %port0"]
     for k, port in enumerate(program.inputs):
         lines += [
             f"port{k}:",

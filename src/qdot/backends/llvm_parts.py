@@ -1,16 +1,19 @@
 """Long programs in parts: the time in which LLVM compiles one function grows with the square of its length.
 
-Each part becomes a function of its own. What a later part reads goes through memory, as much of it would in one
-function too, whose registers are few; a place is used again when nobody reads it any more.
+Each part becomes a function of its own: a loop of rolled code, or straight-line code. What a later part reads goes
+through memory, as much of it would in one function too, whose registers are few; a place is used again when nobody
+reads it any more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from qdot.backends.llvm_turns import Arrays, Turns
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.ops import OPS
-from qdot.compiler.program import Instruction, Program, read_from_outside
+from qdot.compiler.program import Instruction, Program, Stretch, read_from_outside
 
 LONGEST = 2**9
 """Instructions of a part: as quick to compile as it gets; longer ones run no faster."""
@@ -24,44 +27,99 @@ that, but run up to twice as long."""
 class Parts:
     """The code of a program's body, part by part, and places, counted from zero, of what later parts read."""
 
-    code: list[tuple[Instruction, ...]]
+    code: list[Stretch]
     places: dict[int, int] = field(default_factory=dict)
     size: int = 0
+    turns: Turns | None = None
+    arrays: Arrays | None = None
+    """Of rolled code: in places of their own."""
 
     @staticmethod
     def of(program: Program) -> Parts:
-        code = program.body.code
-        if len(code) <= UNCUT:
-            return Parts([code])
-        parts = [code[k : k + LONGEST] for k in range(0, len(code), LONGEST)]
-        return Parts(parts, *_places(parts))
+        stretches = program.stretches
+        parts = [part for stretch in stretches for part in _cut(stretch)]
+        if len(parts) == 1:
+            return Parts(parts)
+        turns = Turns(program, parts) if len(stretches) > 1 else None
+        return _Places(parts, turns, program.body.results).found()
+
+    def reads(self, step: Instruction) -> tuple[int, ...]:
+        """The values that the code of a step has in registers; an `each` has the operands of its turns in memory,
+        where straight-line code puts them at once."""
+        return _reads(step, self.turns)
 
 
-def _places(parts: list[tuple[Instruction, ...]]) -> tuple[dict[int, int], int]:
-    read_last = {a: k for k, part in enumerate(parts) for step in part for a in reads(step)}
-    places: dict[int, int] = {}
-    free: list[int] = []
-    size = 0
-    leaving: list[list[int]] = [[] for _ in parts]
-    for k, part in enumerate(parts):
-        free += leaving[k - 1] if k else []
-        for step in part:
-            for value in step.results if needs_place(step) else ():
-                last = read_last.get(value, k)
+def _cut(stretch: Stretch) -> list[Stretch]:
+    code = stretch.code
+    if stretch.turns > 1 or len(code) <= UNCUT:
+        return [stretch]
+    return [Stretch(code[k : k + LONGEST]) for k in range(0, len(code), LONGEST)]
+
+
+def _reads(step: Instruction, turns: Turns | None) -> tuple[int, ...]:
+    if step.op not in BLOCKS:
+        return () if step.op == "item" else step.args
+    captured = read_from_outside(step.extra[1])
+    if step.op != "each":
+        return (*step.args, *captured)
+    return (*(a for a in step.args if turns is not None and turns.part[a] >= 0), *captured)
+
+
+class _Places:
+    """Finds places for values that are read in other parts than where they are made."""
+
+    def __init__(self, parts: list[Stretch], turns: Turns | None, results: tuple[int, ...]) -> None:
+        self.parts = parts
+        self.turns = turns
+        self.last: dict[int, int] = {}
+        """The last part that reads a value, of those that are read by themselves."""
+        for k in range(len(parts)):
+            for value in self._read(k):
+                if turns is not None and turns.in_array(value, k):
+                    turns.keep(value, k)
+                else:
+                    self.last[value] = k
+        for value in results if turns is not None else ():
+            if turns is not None and turns.in_array(value):
+                turns.keep(value, len(parts))
+
+    def _read(self, k: int) -> Iterator[int]:
+        if self.turns is not None and self.parts[k].turns > 1:
+            yield from self.turns.named(k)
+        else:
+            for step in self.parts[k].code:
+                yield from _reads(step, self.turns)
+
+    def _made(self, k: int) -> Iterator[int]:
+        """Values of a part that others may have to find in a place: of a loop, those of its last turn."""
+        tabled = self.turns.tabled if self.turns is not None else ()
+        for step in self.parts[k].code[-self.parts[k].period :]:
+            if needs_place(step):
+                yield from step.results
+            else:
+                yield from (r for r in step.results if r in tabled)
+
+    def found(self) -> Parts:
+        places: dict[int, int] = {}
+        free: list[int] = []
+        size = 0
+        leaving: list[list[int]] = [[] for _ in self.parts]
+        for k in range(len(self.parts)):
+            free += leaving[k - 1] if k else []
+            for value in self._made(k):
+                last = self.last.get(value, k)
                 if last > k:
                     if not free:
                         free.append(size)
                         size += 1
                     places[value] = free.pop()
                     leaving[last].append(places[value])
-    return places, size
-
-
-def reads(step: Instruction) -> tuple[int, ...]:
-    """The values that the code of a step has in registers; an `each` has the operands of its turns in memory."""
-    if step.op in BLOCKS:
-        return (*(step.args if step.op != "each" else ()), *read_from_outside(step.extra[1]))
-    return () if step.op == "item" else step.args
+        if self.turns is None:
+            return Parts(self.parts, places, size)
+        defined = {
+            r: k for k, part in enumerate(self.parts) for step in part.code[-part.period :] for r in step.results
+        }
+        return Parts(self.parts, places, size, self.turns, Arrays.of(self.turns, defined))
 
 
 def operands(step: Instruction) -> tuple[int, ...]:

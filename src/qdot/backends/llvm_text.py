@@ -6,56 +6,54 @@ different result in a slot of a small tile as soon as it is known, so that resul
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from qdot.backends.llvm_kernel import Tile, kernel
+from qdot.backends.llvm_lines import Lines
+from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
-from qdot.backends.llvm_parts import is_truth, operands, reads
-from qdot.backends.llvm_vectors import table_of
+from qdot.backends.llvm_parts import is_truth, operands
+from qdot.backends.llvm_row import TAG, spread
 from qdot.compiler.graph import BLOCKS
-from qdot.compiler.ops import OPS
 from qdot.compiler.program import Block, Instruction, Program, steps
 
-CONTRACT = frozenset(("fadd", "fsub", "fmul"))
-INTRINSICS = {"@sqrt": "sqrt", "@abs": "fabs", "@floor": "floor", "@min": "minimum", "@max": "maximum"}
 
-
-def assembly(program: Program, vectors: Vectors) -> str:
+def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
     """The module's text."""
-    tile = Tile.of(program)
     writer = _Writer(program, vectors, tile)
     core = writer.core()
-    return "\n".join([*core, *kernel(program, vectors, tile), *library(vectors, writer.called)])
+    text = [*core, *kernel(program, vectors, tile), *library(vectors, writer.called)]
+    if tile.parts.turns is not None:
+        number = Vectors(vectors.dtype, 1)
+        row = _Writer(program, number, tile, TAG)
+        known = {line for line in text if line.startswith("declare")}
+        text += [*row.core(), spread(number)]
+        text += [line for line in library(number, row.called) if line not in known]
+    return "\n".join(text)
 
 
-class _Writer:
-    """Writes the body of a program; values are %v0, %v1 …, and `called` gathers the functions it needs."""
+class _Writer(Lines):
+    """Writes the body of a program."""
 
-    def __init__(self, program: Program, vectors: Vectors, tile: Tile) -> None:
-        self.program = program
-        self.tile = tile
-        self.vectors = vectors
-        self.called: set[str] = set()
-        self.lines: list[str] = []
+    def __init__(self, program: Program, vectors: Vectors, tile: Tile, tag: str = "") -> None:
+        super().__init__(program, vectors, tile, tag)
         self.label = "entry"
-        self.labels = 0
-        self.names: dict[int, str] = {}
-        self.constants: dict[int, tuple[int, str]] = {}
         self.places: dict[int, list[int]] = {}
         self.read = {a for step in steps(program.body) for a in operands(step)}
-        self.twins = _sines_and_cosines(program.body)
-        self.paired: dict[str, str] = {}
 
     def core(self) -> list[str]:
         parts = self._parts()
-        listed = ", ".join(f"{self.vectors.scalar} {x}" for _, x in self.constants.values())
-        table = f"@constants = internal constant [{len(self.constants)} x {self.vectors.scalar}] [{listed}]"
+        listed = ", ".join(f"{self.vectors.scalar} {x}" for x in self.numbers)
+        table = f"@constants{self.tag} = internal constant [{len(self.numbers)} x {self.vectors.scalar}] [{listed}]"
         if len(parts) == 1:
-            return [table, *self._function("core", "", parts[0])]
+            return [table, *self._function(f"core{self.tag}", "", parts[0])]
         inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
-        calls = [f"  call void @part{k}({inputs}ptr %tile, ptr %constants)" for k in range(len(parts))]
-        written = [line for k, lines in enumerate(parts) for line in self._function(f"part{k}", "noinline ", lines)]
-        return [table, *written, *self._function("core", "", calls)]
+        calls = [f"  call void @part{k}{self.tag}({inputs}ptr %tile, ptr %constants)" for k in range(len(parts))]
+        written = [
+            line for k, lines in enumerate(parts) for line in self._function(f"part{k}{self.tag}", "noinline ", lines)
+        ]
+        return [table, *self.tables, *written, *self._function(f"core{self.tag}", "", calls)]
 
     def _function(self, name: str, kind: str, lines: list[str]) -> list[str]:
         inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
@@ -67,46 +65,46 @@ class _Writer:
 
     def _parts(self) -> list[list[str]]:
         """The body's code, part by part: each first reads what others left for it."""
-        body, written = self.program.body, []
+        body, parts, written = self.program.body, self.tile.parts, []
         self.places = {r: [self.tile.slots[r]] for r in body.results}
-        for value, place in self.tile.carried.items():
+        for value, place in (*self.tile.carried.items(), *self.tile.beyond):
             self.places.setdefault(value, []).append(place)
-        self._reserve(body)
+        self._reserve([step for stretch in parts.code if stretch.turns == 1 for step in stretch.code])
         defined = {r: step for step in body.code for r in step.results}
-        for part in self.tile.parts.code:
+        for k, stretch in enumerate(parts.code):
             self.lines, self.label, self.paired = [], "entry", {}
-            here: set[int] = set()
-            for step in part:
-                for a in reads(step):
-                    if a not in here and a in defined:
-                        self._fetch(a, defined[a])
-                        here.add(a)
-                self._step_and_store(step)
-                here.update(step.results)
+            if stretch.turns > 1:
+                loop(self, k, defined, self.places)
+            else:
+                self._straight(stretch.code, defined)
             written.append(self.lines)
         return written
 
-    def _fetch(self, value: int, step: Instruction) -> None:
-        """What another part has computed, from where it lies."""
-        if step.op == "input":
-            self._input(step)
-        elif is_truth(step):
-            name = f"%number.{value}"
-            self._load(self.tile.carried[value], name)
-            T = self.vectors.type
-            self.lines.append(f"  {self._name(value)} = fcmp one {T} {name}, zeroinitializer")
-        elif step.op not in ("constant", "truth"):
-            self._load(self.tile.slots[value] if step.op == "each" else self.tile.carried[value], self._name(value))
+    def _straight(self, code: Sequence[Instruction], defined: Mapping[int, Instruction]) -> None:
+        here: set[int] = set()
+        for step in code:
+            for a in self.tile.parts.reads(step):
+                if a not in here and a in defined:
+                    self.fetch(a, defined[a])
+                    here.add(a)
+            self._step_and_store(step)
+            here.update(step.results)
+
+    def step(self, step: Instruction) -> None:
+        if step.op in BLOCKS:
+            getattr(self, f"_{step.op}")(step)
+        else:
+            super().step(step)
 
     def _code(self, block: Block) -> None:
-        self._reserve(block)
+        self._reserve(block.code)
         for step in block.code:
             self._step_and_store(step)
 
-    def _reserve(self, block: Block) -> None:
+    def _reserve(self, code: Sequence[Instruction]) -> None:
         """What has places in the tile goes there at once, so that it need not stay in a register."""
-        defined = {r for step in block.code for r in step.results}
-        for step in block.code:
+        defined = {r for step in code for r in step.results}
+        for step in code:
             if step.op == "each":
                 for a, place in self._given(step):
                     if a in defined:
@@ -117,117 +115,7 @@ class _Writer:
         if step.op != "each":  # which leaves its results in the tile by itself
             for value in step.results:
                 for place in self.places.get(value, ()):
-                    self._store(self._number(value) if is_truth(step) else self.names[value], place)
-
-    def _number(self, truth: int) -> str:
-        """1 or 0 for a truth, which has no place in memory."""
-        v = self.vectors
-        self.labels += 1
-        name = f"%truth{self.labels}"
-        self.lines.append(
-            f"  {name} = select <{v.width} x i1> {self.names[truth]}, {v.type} {v.splat(1.0)}, {v.type} zeroinitializer"
-        )
-        return name
-
-    def step(self, step: Instruction) -> None:
-        if step.op == "constant":
-            self.names[step.results[0]] = self.vectors.splat(step.extra)
-            if step.extra != 0:  # which costs nothing to make
-                self.constants[step.results[0]] = len(self.constants), self.vectors.literal(step.extra)
-        elif step.op == "truth":
-            self.names[step.results[0]] = f"splat (i1 {'true' if step.extra else 'false'})"
-        elif step.op == "input":
-            self._input(step)
-        elif step.op in BLOCKS:
-            getattr(self, f"_{step.op}")(step)
-        elif step.op != "item":
-            self._operation(step)
-
-    # -- straight-line code --------------------------------------------------------------------------------------------
-
-    def _address(self, port: int, place: int) -> str:
-        if place == 0:
-            return f"%p{port}"
-        self.labels += 1
-        offset, address = f"%o{self.labels}", f"%a{self.labels}"
-        self.lines.append(f"  {offset} = mul i64 %s{port}, {place}")
-        self.lines.append(f"  {address} = getelementptr {self.vectors.scalar}, ptr %p{port}, i64 {offset}")
-        return address
-
-    def _input(self, step: Instruction) -> None:
-        name, place = step.extra
-        port = next(k for k, p in enumerate(self.program.inputs) if p.name == name)
-        address = self._address(port, place)
-        result = self._name(step.results[0])
-        self.lines.append(f"  {result} = load {self.vectors.type}, ptr {address}, align {self.vectors.bytes}")
-
-    def _operand(self, value: int) -> str:
-        """A constant is read where it is used: an instruction takes one number from memory for all lanes."""
-        if value not in self.constants:
-            return self.names[value]
-        self.labels += 1
-        name = f"constant{self.labels}"
-        place, T = self.constants[value][0], self.vectors.scalar
-        self.lines.append(f"  %at.{name} = getelementptr {T}, ptr %constants, i64 {place}")
-        self.lines.append(f"  %{name} = load {T}, ptr %at.{name}, !invariant.load !1")
-        return self._broadcast(f"%{name}", name)
-
-    def _name(self, value: int) -> str:
-        self.names[value] = f"%v{value}"
-        return self.names[value]
-
-    def _operation(self, step: Instruction) -> None:
-        row, T, W = OPS[step.op], self.vectors.type, self.vectors.width
-        args = [self._operand(a) for a in step.args]
-        if step.op in ("sin", "cos") and step.args[0] in self.twins:
-            self.names[step.results[0]] = self._sine_or_cosine(step.op, args[0])
-            return
-        result = self._name(step.results[0])
-        spelled = row.llvm
-        if spelled.startswith("@"):
-            operands = ", ".join(f"{T} {a}" for a in args)
-            if spelled in INTRINSICS:
-                function = f"@llvm.{INTRINSICS[spelled]}.{self.vectors.suffix}"
-            else:
-                function = f"@{step.op}.{self.vectors.suffix}"
-                operands += f", ptr {table_of(function)}"
-            self.called.add(function)
-            self.lines.append(f"  {result} = call {T} {function}({operands})")
-        elif spelled == "select":
-            self.lines.append(f"  {result} = select <{W} x i1> {args[0]}, {T} {args[1]}, {T} {args[2]}")
-        elif spelled == "not":
-            self.lines.append(f"  {result} = xor <{W} x i1> {args[0]}, splat (i1 true)")
-        else:
-            kind = f"<{W} x i1>" if spelled in ("and", "or") else T
-            flags = " contract" if spelled in CONTRACT else ""
-            self.lines.append(f"  {result} = {spelled}{flags} {kind} {', '.join(args)}")
-
-    def _sine_or_cosine(self, op: str, angle: str) -> str:
-        """Where both are wanted of one angle, one call gives both."""
-        T = self.vectors.type
-        pair = self.paired.get(angle)
-        if pair is None:
-            self.labels += 1
-            pair = f"%pair{self.labels}"
-            function = f"@sincos.{self.vectors.suffix}"
-            self.called.add(function)
-            self.lines.append(f"  {pair} = call {{{T}, {T}}} {function}({T} {angle}, ptr {table_of(function)})")
-            for k, name in enumerate(("sin", "cos")):
-                self.lines.append(f"  {pair}.{name} = extractvalue {{{T}, {T}}} {pair}, {k}")
-            self.paired[angle] = pair
-        return f"{pair}.{op}"
-
-    def _store(self, value: str, place: int | str) -> None:
-        v = self.vectors
-        self.labels += 1
-        self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr %tile, i64 {place}")
-        self.lines.append(f"  store {v.type} {value}, ptr %t{self.labels}, align {v.bytes * v.width}")
-
-    def _load(self, place: int | str, into: str) -> None:
-        v = self.vectors
-        self.labels += 1
-        self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr %tile, i64 {place}")
-        self.lines.append(f"  {into} = load {v.type}, ptr %t{self.labels}, align {v.bytes * v.width}")
+                    self.store(self.number(value) if is_truth(step) else self.names[value], place)
 
     # -- loops and regions ---------------------------------------------------------------------------------------------
 
@@ -263,7 +151,7 @@ class _Writer:
         phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in zip(block.parameters[1:], initial, strict=True)]
         scalar = f"%f.{head}"
         self.lines.append(f"  {scalar} = uitofp i64 {counter} to {self.vectors.scalar}")
-        self.names[block.parameters[0]] = self._broadcast(scalar, head)
+        self.names[block.parameters[0]] = self.broadcast(scalar, head)
         results = self._inner(block)
         self.lines.append(f"  %n.{head} = add i64 {counter}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {count}")
@@ -337,7 +225,7 @@ class _Writer:
         first, operands = self.tile.slots[step.results[0]], self.tile.operands[step.results[0]]
         for a, place in self._given(step):
             if place not in self.places.get(a, ()):
-                self._store(self.names[a], place)
+                self.store(self.names[a], place)
         head, end, before = self._new_label("each"), self._new_label("end"), self.label
         self.lines.append(f"  br label %{head}")
         self._open(head)
@@ -346,18 +234,18 @@ class _Writer:
             if k == 0:
                 self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {width}")
             self.lines.append(f"  %at{k}.{head} = add i64 %row.{head}, {operands + k}")
-            self._load(f"%at{k}.{head}", self._name(p))
+            self.load(f"%at{k}.{head}", self._name(p))
         captured = self.tile.captured[step.results[0]]
         outside = {a: self.names[a] for a in captured}
         for k, (a, place) in enumerate(captured.items()):
             self.names[a] = f"%shared{k}.{head}"
-            self._load(place, self.names[a])
+            self.load(place, self.names[a])
         results = self._inner(block)
         self.names.update(outside)
         self.lines.append(f"  %out.{head} = mul i64 %i.{head}, {size}")
         for k, x in enumerate(results):
             self.lines.append(f"  %to{k}.{head} = add i64 %out.{head}, {first + k}")
-            self._store(x, f"%to{k}.{head}")
+            self.store(x, f"%to{k}.{head}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
         self._extend(turn, f"%n.{head}", self.label)
@@ -367,9 +255,9 @@ class _Writer:
             own = self.tile.slots[r]
             elsewhere = [place for place in self.places.get(r, ()) if place != own]
             if r in self.read or elsewhere:
-                self._load(own, self._name(r))
+                self.load(own, self._name(r))
             for place in elsewhere:
-                self._store(self.names[r], place)
+                self.store(self.names[r], place)
 
     def _inner(self, block: Block) -> list[str]:
         """A nested block; what it pairs is not seen outside."""
@@ -378,23 +266,7 @@ class _Writer:
         self.paired = paired
         return [self.names[r] for r in block.results]
 
-    def _broadcast(self, scalar: str, tag: str) -> str:
-        v = self.vectors
-        self.lines.append(f"  %e.{tag} = insertelement {v.type} poison, {v.scalar} {scalar}, i64 0")
-        zeros = f"<{v.width} x i32> zeroinitializer"
-        self.lines.append(f"  %b.{tag} = shufflevector {v.type} %e.{tag}, {v.type} poison, {zeros}")
-        return f"%b.{tag}"
-
     def _any(self, mask: str) -> str:
         function = f"@llvm.vector.reduce.or.v{self.vectors.width}i1"
         self.called.add(function)
         return f"call i1 {function}(<{self.vectors.width} x i1> {mask})"
-
-
-def _sines_and_cosines(block: Block) -> set[int]:
-    """Angles of which both the sine and the cosine are wanted."""
-    wanted: dict[str, set[int]] = {"sin": set(), "cos": set()}
-    for step in steps(block):
-        if step.op in wanted:
-            wanted[step.op].add(step.args[0])
-    return wanted["sin"] & wanted["cos"]

@@ -20,12 +20,15 @@ class Expr:
         self.index = index
 
     def _with(self, op: Callable[[int, int], int], other: Any, swap: bool = False) -> Any:
-        if isinstance(other, bool) and not self.graph.is_truth(self.index):
+        graph = self.graph
+        if type(other) is Expr and other.graph is graph:  # nearly always
+            return Expr(graph, op(other.index, self.index) if swap else op(self.index, other.index))
+        if isinstance(other, bool) and not graph.is_truth(self.index):
             other = float(other)  # True is 1 among numbers, as in Python
-        i = self.graph.index_of(other)
+        i = graph.index_of(other)
         if i is None:
             return NotImplemented
-        return Expr(self.graph, op(i, self.index) if swap else op(self.index, i))
+        return Expr(graph, op(i, self.index) if swap else op(self.index, i))
 
     def __add__(self, other: Any) -> Any:
         return self._with(self.graph.add, other)

@@ -43,6 +43,7 @@ class Graph:
         self.scope_parents: list[int] = [-1]
         self._open = 0
         self._memo: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[float, int] = {}
         self.zero = self.constant(0.0)
         self.one = self.constant(1.0)
 
@@ -75,6 +76,9 @@ class Graph:
 
     def index_of(self, value: Any) -> int | None:
         """The node of an expression of this graph, or of a number; None for anything else."""
+        kind = type(value)
+        if kind is float or kind is int:
+            return self._number(value)
         if isinstance(value, Expr):
             if value.graph is not self:
                 raise ValueError(
@@ -86,6 +90,15 @@ class Graph:
         if isinstance(value, (int, float, np.integer, np.floating, Fraction)):
             return self.constant(float(value))
         return None
+
+    def _number(self, value: float) -> int:
+        """The node of a constant, most of which come again and again; zeros, which have signs, are another matter."""
+        if not value:
+            return self.constant(value) if math.copysign(1.0, value) < 0 else self.zero
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = self.constant(value)
+        return found
 
     def require(self, value: Any) -> int:
         index = self.index_of(value)

@@ -18,6 +18,7 @@ from typing import Any
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import BLOCKS, Graph, result_count
 from qdot.compiler.ops import OPS
+from qdot.quick import quick
 
 VERSION = 1
 """Of the meaning of programs: part of their hash."""
@@ -35,6 +36,7 @@ class Port:
         return prod(self.shape)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """results = op(args); `extra` is a constant's value, an input's (name, place), or a loop's (number, Block)."""
@@ -55,6 +57,19 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """Code of `turns` turns, alike but for operands; 1 is straight-line code."""
+
+    code: tuple[Instruction, ...]
+    turns: int = 1
+
+    @property
+    def period(self) -> int:
+        """Instructions of a turn."""
+        return len(self.code) // self.turns
+
+
+@dataclass(frozen=True)
 class Program:
     """Inputs and outputs in order; the results of the body are the entries of the outputs, end to end, row-major."""
 
@@ -67,6 +82,13 @@ class Program:
     def hash(self) -> str:
         """The same for programs that compute the same way."""
         return blake2b(self.serialized().encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """Its code, in stretches that repeat themselves if it is long."""
+        from qdot.compiler.rolling import rolled
+
+        return rolled(self)
 
     def operations(self) -> int:
         """How many arithmetic operations one evaluation takes: a counted loop all its turns, any other block once."""
@@ -200,6 +222,15 @@ def read_from_outside(block: Block) -> list[int]:
             found.update((r, None) for r in step.extra[1].results if r not in own)
     found.update((r, None) for r in block.results if r not in own)
     return list(found)
+
+
+def sines_and_cosines(block: Block) -> set[int]:
+    """Angles of which both the sine and the cosine are wanted."""
+    wanted: dict[str, set[int]] = {"sin": set(), "cos": set()}
+    for step in steps(block):
+        if step.op in wanted:
+            wanted[step.op].add(step.args[0])
+    return wanted["sin"] & wanted["cos"]
 
 
 def verify(program: Program) -> None:

@@ -1,0 +1,163 @@
+"""Straight-line code as LLVM assembly: one vector register holds one value of several rows of the batch.
+
+Values are %v0, %v1 …; column k of an input is a vector at pointer + k · stride; constants are read from one table,
+where they are used; what later code finds in memory lies in places of a tile.
+"""
+
+from __future__ import annotations
+
+from qdot.backends.llvm_kernel import Tile
+from qdot.backends.llvm_math import Vectors
+from qdot.backends.llvm_parts import is_truth
+from qdot.backends.llvm_vectors import table_of
+from qdot.compiler.ops import OPS
+from qdot.compiler.program import Instruction, Program, sines_and_cosines
+
+CONTRACT = frozenset(("fadd", "fsub", "fmul"))
+INTRINSICS = {"@sqrt": "sqrt", "@abs": "fabs", "@floor": "floor", "@min": "minimum", "@max": "maximum"}
+
+
+class Lines:
+    """Writes instructions; `called` gathers the functions that they need."""
+
+    def __init__(self, program: Program, vectors: Vectors, tile: Tile, tag: str = "") -> None:
+        self.program = program
+        self.tile = tile
+        self.tag = tag
+        self.vectors = vectors
+        self.called: set[str] = set()
+        self.lines: list[str] = []
+        self.labels = 0
+        self.names: dict[int, str] = {}
+        self.constants: dict[int, int] = {}
+        self.numbers: list[str] = []
+        self.tables: list[str] = []
+        self.twins = sines_and_cosines(program.body)
+        self.paired: dict[str, str] = {}
+
+    def step(self, step: Instruction) -> None:
+        if step.op == "constant":
+            self.names[step.results[0]] = self.vectors.splat(step.extra)
+            if step.extra != 0:  # which costs nothing to make
+                self.constants[step.results[0]] = len(self.numbers)
+                self.numbers.append(self.vectors.literal(step.extra))
+        elif step.op == "truth":
+            self.names[step.results[0]] = f"splat (i1 {'true' if step.extra else 'false'})"
+        elif step.op == "input":
+            self._input(step)
+        elif step.op != "item":
+            self._operation(step)
+
+    def fetch(self, value: int, step: Instruction) -> None:
+        """What a step in another part has computed, from where it lies."""
+        if step.op == "input":
+            self._input(step)
+        elif step.op not in ("constant", "truth"):
+            self.load(self.tile.place(value), self._name(value), truth=is_truth(step))
+
+    def number(self, truth: int) -> str:
+        """1 or 0 for a truth, which has no place in memory."""
+        v = self.vectors
+        self.labels += 1
+        name = f"%truth{self.labels}"
+        self.lines.append(
+            f"  {name} = select <{v.width} x i1> {self.names[truth]}, {v.type} {v.splat(1.0)}, {v.type} zeroinitializer"
+        )
+        return name
+
+    def broadcast(self, scalar: str, tag: str) -> str:
+        v = self.vectors
+        self.lines.append(f"  %e.{tag} = insertelement {v.type} poison, {v.scalar} {scalar}, i64 0")
+        zeros = f"<{v.width} x i32> zeroinitializer"
+        self.lines.append(f"  %b.{tag} = shufflevector {v.type} %e.{tag}, {v.type} poison, {zeros}")
+        return f"%b.{tag}"
+
+    def _address(self, port: int, place: int) -> str:
+        if place == 0:
+            return f"%p{port}"
+        self.labels += 1
+        offset, address = f"%o{self.labels}", f"%a{self.labels}"
+        self.lines.append(f"  {offset} = mul i64 %s{port}, {place}")
+        self.lines.append(f"  {address} = getelementptr {self.vectors.scalar}, ptr %p{port}, i64 {offset}")
+        return address
+
+    def port(self, name: str) -> int:
+        """The number of an input."""
+        return next(k for k, p in enumerate(self.program.inputs) if p.name == name)
+
+    def _input(self, step: Instruction) -> None:
+        name, place = step.extra
+        address = self._address(self.port(name), place)
+        result = self._name(step.results[0])
+        self.lines.append(f"  {result} = load {self.vectors.type}, ptr {address}, align {self.vectors.bytes}")
+
+    def operand(self, value: int) -> str:
+        """A constant is read where it is used: an instruction takes one number from memory for all lanes."""
+        if value not in self.constants:
+            return self.names[value]
+        self.labels += 1
+        name = f"constant{self.labels}"
+        place, T = self.constants[value], self.vectors.scalar
+        self.lines.append(f"  %at.{name} = getelementptr {T}, ptr %constants, i64 {place}")
+        self.lines.append(f"  %{name} = load {T}, ptr %at.{name}, !invariant.load !1")
+        return self.broadcast(f"%{name}", name)
+
+    def _name(self, value: int) -> str:
+        self.names[value] = f"%v{value}"
+        return self.names[value]
+
+    def _operation(self, step: Instruction) -> None:
+        row, T, W = OPS[step.op], self.vectors.type, self.vectors.width
+        args = [self.operand(a) for a in step.args]
+        if step.op in ("sin", "cos") and step.args[0] in self.twins:
+            self.names[step.results[0]] = self._sine_or_cosine(step.op, args[0])
+            return
+        result = self._name(step.results[0])
+        spelled = row.llvm
+        if spelled.startswith("@"):
+            operands = ", ".join(f"{T} {a}" for a in args)
+            if spelled in INTRINSICS:
+                function = f"@llvm.{INTRINSICS[spelled]}.{self.vectors.suffix}"
+            else:
+                function = f"@{step.op}.{self.vectors.suffix}"
+                operands += f", ptr {table_of(function)}"
+            self.called.add(function)
+            self.lines.append(f"  {result} = call {T} {function}({operands})")
+        elif spelled == "select":
+            self.lines.append(f"  {result} = select <{W} x i1> {args[0]}, {T} {args[1]}, {T} {args[2]}")
+        elif spelled == "not":
+            self.lines.append(f"  {result} = xor <{W} x i1> {args[0]}, splat (i1 true)")
+        else:
+            kind = f"<{W} x i1>" if spelled in ("and", "or") else T
+            flags = " contract" if spelled in CONTRACT else ""
+            self.lines.append(f"  {result} = {spelled}{flags} {kind} {', '.join(args)}")
+
+    def _sine_or_cosine(self, op: str, angle: str) -> str:
+        """Where both are wanted of one angle, one call gives both."""
+        T = self.vectors.type
+        pair = self.paired.get(angle)
+        if pair is None:
+            self.labels += 1
+            pair = f"%pair{self.labels}"
+            function = f"@sincos.{self.vectors.suffix}"
+            self.called.add(function)
+            self.lines.append(f"  {pair} = call {{{T}, {T}}} {function}({T} {angle}, ptr {table_of(function)})")
+            for k, name in enumerate(("sin", "cos")):
+                self.lines.append(f"  {pair}.{name} = extractvalue {{{T}, {T}}} {pair}, {k}")
+            self.paired[angle] = pair
+        return f"{pair}.{op}"
+
+    def store(self, value: str, place: int | str, base: str = "%tile") -> None:
+        v = self.vectors
+        self.labels += 1
+        self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr {base}, i64 {place}")
+        self.lines.append(f"  store {v.type} {value}, ptr %t{self.labels}, align {v.bytes * v.width}")
+
+    def load(self, place: int | str, into: str, base: str = "%tile", *, truth: bool = False) -> None:
+        v = self.vectors
+        self.labels += 1
+        number = f"%number.{into[1:]}" if truth else into
+        self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr {base}, i64 {place}")
+        self.lines.append(f"  {number} = load {v.type}, ptr %t{self.labels}, align {v.bytes * v.width}")
+        if truth:
+            self.lines.append(f"  {into} = fcmp one {v.type} {number}, zeroinitializer")
