@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from qdot.algebra import Vec3, derivative, iterated, repeated, scalars_in, sin, sqrt, where_needed
+from qdot.algebra import Vec3, derivative, iterated, repeated, scalars_in, scanned, sin, sqrt, where_needed
 from qdot.compiler.interpret import interpret
 from qdot.compiler.trace import trace
 from qdot.errors import ScalarError
@@ -50,7 +50,19 @@ def all_within_each_other(x):
     return repeated(3, [x, 1.0], turn)
 
 
-TEXTS = [powers, root, root_of_positive, all_within_each_other]
+def gone_through(x):
+    """Rows of numbers and of x; a region that seldom changes what is carried."""
+    rows = [[0.3 * k, x * k, x - 0.5 * k] for k in range(6)]
+
+    def turn(s, row):
+        total, last = s
+        kept = where_needed(row[2] > 0, [total, row[1]], lambda g: [g[0] + sin(g[1])], [total])[0]
+        return [kept * 0.9 + row[0], last + row[1] * x]
+
+    return scanned(rows, [1.0, 0.0], turn)
+
+
+TEXTS = [powers, root, root_of_positive, all_within_each_other, gone_through]
 POSITIVE = [0.2, 0.7, 1.9, 4.0, 30.0]
 ANY = [-2.3, -0.4, 0.3, 1.2, 2.6]
 
@@ -197,6 +209,18 @@ def test_a_loop_is_one_block_when_traced():
     made = trace("f", lambda x: {"y": repeated(1000, [x], lambda k, s: [s[0] * x + k])}, {"x": ()})
     assert [step.op for step in made.body.code].count("for") == 1
     assert len(made.body.code) < 10
+
+
+def test_rows_are_one_block_when_traced():
+    rows = [[float(k), 2.0] for k in range(1000)]
+    made = trace("f", lambda x: {"y": scanned(rows, [x], lambda s, row: [s[0] * x + row[0] * row[1]])}, {"x": ()})
+    assert [step.op for step in made.body.code].count("scan") == 1
+    x = np.array([0.5, -0.9])
+    expected = x.copy()
+    for a, b in rows:
+        expected = expected * x + a * b
+    np.testing.assert_allclose(run(by_llvm(made), {"x": x})["y"][:, 0], expected, rtol=1e-14)
+    assert scanned([], [1.0], lambda s, row: [2.0]) == [1.0]
 
 
 # ── symbols ──────────────────────────────────────────────────────────────────────────────────────

@@ -81,7 +81,7 @@ class _Builder:
 
     def step(self, depth: int) -> None:
         kinds = ["operation"] * 6 + ["safe"] * 4 + ["truth", "select"]
-        kinds += ["for", "while", "when", "each"] if depth < 2 else []
+        kinds += ["for", "while", "when", "each", "scan"] if depth < 2 else []
         getattr(self, f"_{self.draw(st.sampled_from(kinds))}")(depth)
 
     def _operation(self, depth: int) -> None:
@@ -162,6 +162,18 @@ class _Builder:
             return [inner.operand() for _ in range(size)]
 
         self.numbers += [x for row in self.graph.each(rows, build) for x in row]
+
+    def _scan(self, depth: int) -> None:
+        width, turns = (self.draw(st.integers(0, 3)) for _ in range(2))
+        constant = self.draw(st.integers(0, 2))
+        rows = [[1.5 * n + k if k < constant else self.operand() for k in range(width)] for n in range(turns)]
+        start = [self.operand() for _ in range(self.draw(st.integers(1, 3)))]
+
+        def build(row: list[Expr], carried: list[Expr]) -> list[Any]:
+            inner = self._body(carried, depth, row)
+            return [inner.operand() for _ in start]
+
+        self.numbers += self.graph.scan(rows, start, build)
 
 
 def rows_for(program: Program, seed: int, batch: int) -> dict[str, np.ndarray]:
@@ -340,6 +352,16 @@ class _Run:
             self.values.update(zip(block.parameters, [self.values[a] for a in row], strict=True))
             results += self.block(block, active)
         return results
+
+    def scan_(self, step: Instruction, active: np.ndarray) -> list[Any]:
+        count, block = step.extra
+        width = len(block.parameters) - len(step.results)
+        carried = [self.values[a] for a in step.args[count * width :]]
+        for turn in range(count):
+            row = [self.values[a] for a in step.args[turn * width : (turn + 1) * width]]
+            self.values.update(zip(block.parameters, [*row, *carried], strict=True))
+            carried = self.block(block, active)
+        return carried
 
     def when_(self, step: Instruction, active: np.ndarray) -> list[Any]:
         given, block = step.extra

@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 
 import qdot
-from qdot.algebra import derivative
+from qdot.algebra import Mat3, derivative
 from qdot.algebra.linalg import TreeFactors, ldlt, ldlt_solve
+from qdot.algebra.vec import Sym3
 from qdot.algorithms import aba, configuration, crba, energy, lagrangian, momentum, rnea
+from qdot.algorithms.articulated import Articulated
 from qdot.algorithms.frames import root_frame
+from qdot.algorithms.kinematics import way_to_root
 from qdot.model.library import random_state, random_tree
-from qdot.spatial import Force
+from qdot.spatial import ArticulatedInertia, Force
 from tests.laws.trees import MOVING, SEEDS, case, close
 
 TOLERANCE = 1e-10
@@ -32,6 +35,29 @@ def test_every_joint_kind_is_covered() -> None:
     kinds = Counter(type(body.joint).__name__.lower() for seed in SEEDS for body in case(seed).model.bodies)
     assert len(SEEDS) >= 200
     assert all(kinds[kind] >= 30 for kind in [*MOVING, "fixed"]), kinds
+
+
+@pytest.mark.parametrize("seed", SEEDS[::4])
+def test_articulated_bodies_solve_with_any_opposition_to_motion(seed: int) -> None:
+    """(Σ Jᵀ K J + diagonal) x = τ, for random symmetric positive K of every body, by J itself."""
+    c = case(seed)
+    model, rng = c.model, np.random.default_rng(seed)
+    at = root_frame(model, c.q.tolist())
+    H, K = np.diag(rng.uniform(0.5, 1.5, model.nv)), [ArticulatedInertia.zero()]
+    diagonal = np.diag(H).tolist()
+    for body in model.bodies:
+        A = rng.normal(size=(6, 6))
+        A = A @ A.T
+        blocks = (Mat3.of(x.tolist()) for x in (A[:3, :3], A[:3, 3:], A[3:, 3:]))
+        rotational, coupling, translational = blocks
+        K.append(ArticulatedInertia(Sym3.upper(rotational), coupling, Sym3.upper(translational)))
+        J = np.zeros((6, model.nv))
+        for b in way_to_root(model, body.index):
+            J[:, b.dofs] = np.array([[*s.ang, *s.lin] for s in at.S[b.index]]).reshape(-1, 6).T
+        H = H + J.T @ A @ J
+    tau = rng.normal(size=model.nv)
+    x = Articulated.of(model, at, K, diagonal).solve(tau.tolist())
+    close(H @ np.array(x, dtype=float), tau, TOLERANCE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,7 +1,7 @@
 """Scalars of any kind, vectors of three, quaternions, Lie groups of motion, small linear algebra."""
 
 from qdot.algebra.dual import Dual, derivative
-from qdot.algebra.loops import iterated, repeated, where_needed
+from qdot.algebra.loops import iterated, repeated, scanned, where_needed
 from qdot.algebra.quaternion import Quaternion
 from qdot.algebra.scalar import (
     Functions,
@@ -67,6 +67,7 @@ __all__ = [
     "repeated",
     "scalar_problem",
     "scalars_in",
+    "scanned",
     "sign",
     "sin",
     "sqrt",

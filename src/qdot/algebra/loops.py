@@ -1,6 +1,7 @@
 """Loops and regions for texts: they turn on numbers, lane by lane on arrays, and are one block of code when traced.
 
     repeated      state = step(k, state)   for k = 0 … count - 1
+    scanned       state = step(state, row)   for each row of scalars
     iterated      (go_on, new) = step(state);   state = new   as long as go_on holds
     where_needed  build(given)   where a condition holds
 
@@ -14,10 +15,10 @@ zeros may meet lanes or traced expressions. That is found out by running it; the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from qdot.algebra.scalar import Functions, Scalar, functions_of
+from qdot.algebra.scalar import Functions, Scalar, Scalars, functions_of
 from qdot.algebra.structure import map_scalars, scalars_in
 
 S = TypeVar("S")
@@ -36,6 +37,20 @@ def repeated(count: int, state: S, step: Callable[[Scalar, S], S]) -> S:
         return kind.repeated(count, _flat(state), turn, seen)
 
     return _like(state, _on_all_kinds(_flat(state), run))
+
+
+def scanned(rows: Sequence[Scalars], state: S, step: Callable[[S, list[Scalar]], S]) -> S:
+    """state = step(state, row) for each row; rows are of equal length. When traced, the code of one row serves all."""
+    if not rows:
+        return state
+
+    def run(kind: Functions, seen: list[Scalar], known: _Known) -> list[Scalar]:
+        def turn(entries: list[Scalar], row: list[Scalar]) -> list[Scalar]:
+            return known(_flat(step(_like(state, entries), row)))
+
+        return kind.scanned(rows, _flat(state), turn, seen)
+
+    return _like(state, _on_all_kinds([*_flat(state), *(x for row in rows for x in row)], run))
 
 
 def iterated(limit: int, state: S, step: Callable[[S], tuple[Scalar, S]]) -> S:

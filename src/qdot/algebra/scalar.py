@@ -30,7 +30,9 @@ Scalars: TypeAlias = "Sequence[Scalar] | NDArray[Any]"
 Build: TypeAlias = Callable[[list[Scalar]], list[Scalar]]
 Turn: TypeAlias = Callable[[Scalar, list[Scalar]], list[Scalar]]
 Trial: TypeAlias = Callable[[list[Scalar]], tuple[Scalar, list[Scalar]]]
-"""The bodies of a region and of loops: of a state, of (number of the turn, state), of a state that may be the last."""
+RowTurn: TypeAlias = Callable[[list[Scalar], list[Scalar]], list[Scalar]]
+"""The bodies of a region and of loops: of a state, of (number of the turn, state), of a state that may be the last,
+of (state, row)."""
 
 
 def _one_by_one(rows: Sequence[Scalars], build: Build) -> list[list[Scalar]]:
@@ -40,6 +42,12 @@ def _one_by_one(rows: Sequence[Scalars], build: Build) -> list[list[Scalar]]:
 def _in_turn(count: int, state: list[Scalar], step: Turn, seen: list[Scalar]) -> list[Scalar]:
     for k in range(count):
         state = step(k, state)
+    return state
+
+
+def _row_by_row(rows: Sequence[Scalars], state: list[Scalar], step: RowTurn, seen: list[Scalar]) -> list[Scalar]:
+    for row in rows:
+        state = step(state, list(row))
     return state
 
 
@@ -96,6 +104,7 @@ class Functions:
     tanh: Callable[[Scalar], Scalar] = _tanh
     each: Callable[[Sequence[Scalars], Build], list[list[Scalar]]] = _one_by_one
     repeated: Callable[[int, list[Scalar], Turn, list[Scalar]], list[Scalar]] = _in_turn
+    scanned: Callable[[Sequence[Scalars], list[Scalar], RowTurn, list[Scalar]], list[Scalar]] = _row_by_row
     iterated: Callable[[int, list[Scalar], Trial, list[Scalar]], list[Scalar]] = _until_stopped
     where_needed: Callable[[Scalar, list[Scalar], Build, list[Scalar], list[Scalar]], list[Scalar]] = _by_choice
 

@@ -260,31 +260,45 @@ class _Writer:
         yield f"{indent}}}"
         yield from self._unread(step, indent)
 
-    def _each(self, step: Instruction, indent: str) -> Iterator[str]:
+    def _turns(self, step: Instruction, width: int, indent: str) -> Iterator[str]:
+        """The operands of a loop's turns in a table, the head of the loop, and those of a turn that its body reads."""
         count, block = step.extra
-        width, size = len(block.parameters), len(block.results)
-        inner, T = f"{indent}    ", self.names.type
-        results = f"r{step.results[0]}"
-        read = [k for k, p in enumerate(block.parameters) if p in self.used]
+        T, given = self.names.type, f"g{step.results[0]}"
+        read = [k for k, p in enumerate(block.parameters[:width]) if p in self.used]
         rows = [[self.spelled[step.args[turn * width + k]] for k in read] for turn in range(count)]
-        given = f"g{step.results[0]}"
         if read:
             listed = ", ".join(f"{{{', '.join(row)}}}" for row in rows)
             yield f"{indent}const {T} {given}[{count}][{len(read)}] = {{{listed}}};"
-        yield f"{indent}{T} {results}[{len(step.results)}];"
         i, head = self._counting(count, indent)
         yield head
         for place, k in enumerate(read):
             p = block.parameters[k]
             self.spelled[p] = f"v{p}"
-            yield f"{inner}const {T} v{p} = {given}[{i}][{place}];"
+            yield f"{indent}    const {T} v{p} = {given}[{i}][{place}];"
+
+    def _each(self, step: Instruction, indent: str) -> Iterator[str]:
+        block, inner, results = step.extra[1], f"{indent}    ", f"r{step.results[0]}"
+        yield f"{indent}{self.names.type} {results}[{len(step.results)}];"
+        yield from self._turns(step, len(block.parameters), indent)
+        i = f"i{self.loops}"
         yield from self.block(block, inner)
         for k, r in enumerate(block.results):
-            yield f"{inner}{results}[{size} * {i} + {k}] = {self.spelled[r]};"
+            yield f"{inner}{results}[{len(block.results)} * {i} + {k}] = {self.spelled[r]};"
         yield f"{indent}}}"
         self.spelled.update((r, f"{results}[{k}]") for k, r in enumerate(step.results))
         if not any(r in self.used for r in step.results):
             yield f"{indent}(void){results};"
+
+    def _scan(self, step: Instruction, indent: str) -> Iterator[str]:
+        count, block = step.extra
+        width = len(block.parameters) - len(step.results)
+        yield from self._variables(step, step.args[count * width :], indent)
+        yield from self._turns(step, width, indent)
+        self.spelled.update((p, f"v{r}") for p, r in zip(block.parameters[width:], step.results, strict=True))
+        yield from self.block(block, f"{indent}    ")
+        yield from self._assigned(step, block.results, f"{indent}    ")
+        yield f"{indent}}}"
+        yield from self._unread(step, indent)
 
     def _while(self, step: Instruction, indent: str) -> Iterator[str]:
         limit, block = step.extra
@@ -322,10 +336,11 @@ def _used(block: Block) -> set[int]:
             number, inner = step.extra
             given += zip(inner.parameters, step.args[1:], strict=False)
             found.update(step.args[:1], step.args[1 + number :], inner.results)
-        elif step.op == "each":
+        elif step.op in ("each", "scan"):
             count, inner = step.extra
-            given += zip(inner.parameters * count, step.args, strict=True)
-            found.update(inner.results)
+            width = len(inner.parameters) - (len(step.results) if step.op == "scan" else 0)
+            given += zip(inner.parameters[:width] * count, step.args, strict=False)
+            found.update(step.args[count * width :], inner.results)
         elif step.op != "item":
             found.update(step.args, step.extra[1].results if step.op in BLOCKS else ())
     found.update(x for p, x in reversed(given) if p in found)  # inner regions first

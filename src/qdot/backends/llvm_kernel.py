@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qdot.backends.llvm_math import Vectors
-from qdot.backends.llvm_parts import Parts
+from qdot.backends.llvm_parts import Parts, columns_of
 from qdot.backends.llvm_row import when_alone
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Instruction, Program, read_from_outside, steps
@@ -24,7 +24,8 @@ whether to write past the cache (then rows or columns lie next to each other, an
 
 @dataclass(frozen=True)
 class Tile:
-    """Places for vectors of rows: what an `each` reads and writes turn by turn, and the program's results."""
+    """Places for vectors of rows: what an `each` or a `scan` reads turn by turn, what an `each` writes, and the
+    program's results."""
 
     slots: dict[int, int]
     """Of values: each has one, so mirror images share theirs, and so do all zeros."""
@@ -33,6 +34,8 @@ class Tile:
     operands, they take the operands' place."""
     captured: dict[int, dict[int, int]]
     """By an `each`'s first result: places of the numbers that all its turns read, next to each other."""
+    rows: dict[int, dict[int, int]]
+    """By a `scan`'s first result: places of the different operands of its turns, but for constants."""
     parts: Parts
     carried: dict[int, int]
     """Places of what one part of a long program leaves to another."""
@@ -46,6 +49,7 @@ class Tile:
         slots: dict[int, int] = {}
         operands: dict[int, int] = {}
         captured: dict[int, dict[int, int]] = {}
+        rows: dict[int, dict[int, int]] = {}
         unkept = {r for step in steps(program.body) if _is_constant_or_truth(step) for r in step.results}
         size = 0
         for step in steps(program.body):
@@ -58,6 +62,11 @@ class Tile:
                 shared = [x for x in read_from_outside(step.extra[1]) if x not in unkept]
                 captured[key] = {x: size + k for k, x in enumerate(shared)}
                 size += len(shared)
+            elif step.op == "scan":
+                moving = [column for column in columns_of(step) if not unkept.issuperset(column)]
+                different = dict.fromkeys(a for column in moving for a in column)
+                rows[step.results[0]] = {x: size + k for k, x in enumerate(different)}
+                size += len(different)
         parts = Parts.of(program)
         turns, laid = parts.turns, parts.arrays
         for value in program.body.results:
@@ -67,10 +76,10 @@ class Tile:
         carried = {value: size + place for value, place in parts.places.items()}
         size += parts.size
         if turns is None or laid is None:
-            return Tile(slots, operands, captured, parts, carried, {}, [], size)
+            return Tile(slots, operands, captured, rows, parts, carried, {}, [], size)
         arrays = {array: (size + place, stride) for array, (place, stride) in laid.places.items()}
         beyond = [(value, size + place) for value, place in laid.beyond]
-        tile = Tile(slots, operands, captured, parts, carried, arrays, beyond, size + laid.size)
+        tile = Tile(slots, operands, captured, rows, parts, carried, arrays, beyond, size + laid.size)
         slots.update((value, tile.place(value)) for value in program.body.results if value not in slots)
         return tile
 

@@ -30,6 +30,8 @@ class Lines:
         self.labels = 0
         self.names: dict[int, str] = {}
         self.constants: dict[int, int] = {}
+        self.values: dict[int, float] = {}
+        """What constants are."""
         self.numbers: list[str] = []
         self.tables: list[str] = []
         self.twins = sines_and_cosines(program.body)
@@ -38,6 +40,7 @@ class Lines:
     def step(self, step: Instruction) -> None:
         if step.op == "constant":
             self.names[step.results[0]] = self.vectors.splat(step.extra)
+            self.values[step.results[0]] = step.extra
             if step.extra != 0:  # which costs nothing to make
                 self.constants[step.results[0]] = len(self.numbers)
                 self.numbers.append(self.vectors.literal(step.extra))

@@ -13,7 +13,7 @@ from qdot.backends.llvm_kernel import Tile, kernel
 from qdot.backends.llvm_lines import Lines
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
-from qdot.backends.llvm_parts import is_truth, operands
+from qdot.backends.llvm_parts import columns_of, is_truth, operands
 from qdot.backends.llvm_row import TAG, spread
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.program import Block, Instruction, Program, steps
@@ -47,7 +47,7 @@ class _Writer(Lines):
         listed = ", ".join(f"{self.vectors.scalar} {x}" for x in self.numbers)
         table = f"@constants{self.tag} = internal constant [{len(self.numbers)} x {self.vectors.scalar}] [{listed}]"
         if len(parts) == 1:
-            return [table, *self._function(f"core{self.tag}", "", parts[0])]
+            return [table, *self.tables, *self._function(f"core{self.tag}", "", parts[0])]
         inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
         calls = [f"  call void @part{k}{self.tag}({inputs}ptr %tile, ptr %constants)" for k in range(len(parts))]
         written = [
@@ -105,7 +105,7 @@ class _Writer(Lines):
         """What has places in the tile goes there at once, so that it need not stay in a register."""
         defined = {r for step in code for r in step.results}
         for step in code:
-            if step.op == "each":
+            if step.op in ("each", "scan"):
                 for a, place in self._given(step):
                     if a in defined:
                         self.places.setdefault(a, []).append(place)
@@ -214,8 +214,10 @@ class _Writer(Lines):
             self._phi(self._name(r), T, [(x, last), (y, before)])
 
     def _given(self, step: Instruction) -> list[tuple[int, int]]:
-        """What an `each` finds in the tile: values and their places."""
+        """What an `each` or a `scan` finds in the tile: values and their places."""
         key = step.results[0]
+        if step.op == "scan":
+            return list(self.tile.rows[key].items())
         return [*zip(step.args, count(self.tile.operands[key]), strict=False), *self.tile.captured[key].items()]
 
     def _each(self, step: Instruction) -> None:
@@ -258,6 +260,49 @@ class _Writer(Lines):
                 self.load(own, self._name(r))
             for place in elsewhere:
                 self.store(self.names[r], place)
+
+    def _scan(self, step: Instruction) -> None:
+        """A counted loop; tables tell for each turn where in the tile its operands lie, or what constants they are."""
+        turns, block = step.extra
+        T, columns = self.vectors.type, columns_of(step)
+        carried = [self.names[a] for a in step.args[turns * len(columns) :]]
+        for a, place in self._given(step):
+            if place not in self.places.get(a, ()):
+                self.store(self.names[a], place)
+        head, end, before = self._new_label("scan"), self._new_label("end"), self.label
+        self.lines.append(f"  br label %{head}")
+        self._open(head)
+        turn = self._phi(f"%i.{head}", "i64", [("0", before)])
+        own = zip(block.parameters[len(columns) :], carried, strict=True)
+        phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in own]
+        for k, (p, column) in enumerate(zip(block.parameters, columns, strict=False)):
+            self._row_entry(f"{k}.{head}", f"%i.{head}", p, column, self.tile.rows[step.results[0]])
+        results = self._inner(block)
+        self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
+        self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
+        self._extend(turn, f"%n.{head}", self.label)
+        for line, value in zip(phis, results, strict=True):
+            self._extend(line, value, self.label)
+        self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
+        self._open(end)
+        self.names.update(zip(step.results, results, strict=True))
+
+    def _row_entry(self, tag: str, turn: str, into: int, column: Sequence[int], places: Mapping[int, int]) -> None:
+        """One entry of a `scan`'s row in its turn: a constant for all lanes, or a vector from the tile."""
+        in_tile = all(a in places for a in column)
+        T = "i32" if in_tile else self.vectors.scalar
+        listed = [str(places[a]) if in_tile else self.vectors.literal(self.values[a]) for a in column]
+        table = f"@entries{self.tag}.{tag}"
+        self.tables.append(
+            f"{table} = internal constant [{len(column)} x {T}] [{', '.join(f'{T} {x}' for x in listed)}]"
+        )
+        self.lines.append(f"  %where{tag} = getelementptr {T}, ptr {table}, i64 {turn}")
+        self.lines.append(f"  %entry{tag} = load {T}, ptr %where{tag}, !invariant.load !1")
+        if in_tile:
+            self.lines.append(f"  %place{tag} = zext i32 %entry{tag} to i64")
+            self.load(f"%place{tag}", self._name(into))
+        else:
+            self.names[into] = self.broadcast(f"%entry{tag}", tag)
 
     def _inner(self, block: Block) -> list[str]:
         """A nested block; what it pairs is not seen outside."""

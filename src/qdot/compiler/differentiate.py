@@ -139,6 +139,15 @@ class _Forward:
             rows = graph.each([self._with_changes(row) for row in _rows_of(own, number)], body)
             return [x.index for row in rows for x in row[len(results) :]]
         carried = len(results) - (op == "while")
+        if op == "scan":
+            rows = [self._with_changes(row) for row in _rows_of(own[: operands - carried], number)]
+
+            def turn(row: Sequence[Expr], state: Sequence[Expr]) -> list[Expr]:
+                (x, dx), (s, ds) = _halves(row), _halves(state)
+                return body([*x, *s, *dx, *ds])
+
+            done = graph.scan(rows, self._with_changes(own[operands - carried :]), turn)
+            return [x.index for x in done[carried:]]
         start, given = own[operands - carried :], own[1 : operands - carried]
         done = _run(graph, op, number, own[:1], self._with_changes(given), self._with_changes(start), body)
         return [x.index for x in done[carried:]]
@@ -190,6 +199,10 @@ class _Copy:
         if op == "each":
             return [x.index for row in graph.each(_rows_of(own, number), body) for x in row]
         carried = len(results) - (op == "while")
+        if op == "scan":
+            rows = _rows_of(own[: operands - carried], number)
+            done = graph.scan(rows, own[operands - carried :], lambda row, state: body([*row, *state]))
+            return [x.index for x in done]
         done = _run(graph, op, number, args[:1], own[1 : operands - carried], own[operands - carried :], body)
         return [x.index for x in done]
 
@@ -207,15 +220,24 @@ class _Copy:
             return [graph.select(own[0], x, y) for x, y in zip(inside, own[1 + number :], strict=True)]
         if op == "each":
             return [x for row in _rows_of(own, number) for x in self._body(parameters, results, row)]
+        if op == "scan":
+            state = own[operands - len(results) :]
+            for row in _rows_of(own[: operands - len(results)], number):
+                state = self._body(parameters, results, [*row, *state])
+            return state
         for i in range(number):
             own = self._body(parameters, results, [graph.constant(float(i)), *own])
         return own
 
 
 def _rows_of(operands: Sequence[X], count: int) -> list[Sequence[X]]:
-    """The operands of each turn of an `each`."""
+    """The operands of each turn of an `each` or a `scan`."""
     width = len(operands) // count
     return [operands[k * width : (k + 1) * width] for k in range(count)]
+
+
+def _halves(values: Sequence[X]) -> tuple[Sequence[X], Sequence[X]]:
+    return values[: len(values) // 2], values[len(values) // 2 :]
 
 
 def _run(

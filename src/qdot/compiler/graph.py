@@ -22,7 +22,7 @@ import numpy as np
 from qdot.compiler.expr import Expr
 from qdot.compiler.ops import OPS
 
-BLOCKS = ("for", "while", "when", "each")
+BLOCKS = ("for", "while", "when", "each", "scan")
 """Loops and regions: operations that hold a body."""
 
 
@@ -293,6 +293,21 @@ class Graph:
         items = self._block("each", len(rows), [x for row in rows for x in row], [], build, width)
         size = len(items) // len(rows)
         return [items[k * size : (k + 1) * size] for k in range(len(rows))]
+
+    def scan(
+        self,
+        rows: Sequence[Sequence[Any]],
+        carried: Sequence[Any],
+        build: Callable[[list[Expr], list[Expr]], Sequence[Any]],
+    ) -> list[Expr]:
+        """carried = build(row, carried) for each row, as one loop: the code of one row, however many there are."""
+        if not rows:
+            return [self.expr(self.require(x)) for x in carried]
+        width = len(rows[0])
+        if any(len(row) != width for row in rows):
+            raise ValueError("the rows of a 'scan' have different lengths")
+        flat = [x for row in rows for x in row]
+        return self._block("scan", len(rows), flat, carried, lambda p: build(p[:width], p[width:]), leading=width)
 
     def _block(
         self,

@@ -88,4 +88,15 @@ def _each(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], 
     return results
 
 
-_CONTROL = {"for": _for, "while": _while, "when": _when, "each": _each}
+def _scan(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], dtype: np.dtype[Any]) -> list[Any]:
+    count, block = step.extra
+    width = len(block.parameters) - len(step.results)
+    carried = [values[a] for a in step.args[count * width :]]
+    for i in range(count):
+        row = [values[a] for a in step.args[i * width : (i + 1) * width]]
+        values.update(zip(block.parameters, [*row, *carried], strict=True))
+        carried = _run(block, values, inputs, dtype)
+    return carried
+
+
+_CONTROL = {"for": _for, "while": _while, "when": _when, "each": _each, "scan": _scan}

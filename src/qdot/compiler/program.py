@@ -1,8 +1,9 @@
 """A program: named inputs and outputs with shapes, and straight-line code with structured loops and regions.
 
 Values are numbered; an instruction defines one or more and uses earlier ones. A block has parameters, code and
-results; `for`, `while`, `when` and `each` hold a block. `lower` makes a program of a graph: it keeps what the outputs
-need (dead code falls away, equal things are one node already) and orders it so that few values are alive at a time.
+results; `for`, `while`, `when`, `each` and `scan` hold a block. `lower` makes a program of a graph: it keeps what the
+outputs need (dead code falls away, equal things are one node already) and orders it so that few values are alive at a
+time.
 """
 
 from __future__ import annotations
@@ -299,10 +300,12 @@ def _verify_control(step: Instruction, kinds: dict[int, bool], sizes: Mapping[st
         "while": (carried, carried),
         "when": (1 + number + carried, number),
         "each": (number * width, width),
+        "scan": (number * (width - carried) + carried, width),
     }
     if (len(step.args), width) != expected[step.op] or carried != result_count(step.op, number, len(truths)):
         raise ValueError(f"program {name!r}: the values of a {step.op!r} do not fit its {carried} results")
-    if number < 0 or any(numbers) or not all(conditions) or (step.op == "each" and not step.results):
+    empty = step.op in ("each", "scan") and not (number and step.results)
+    if number < 0 or any(numbers) or not all(conditions) or empty:
         raise ValueError(f"program {name!r}: a {step.op!r} has a value of the wrong kind (number or truth) or count")
 
 
@@ -311,7 +314,7 @@ def _operations(block: Block) -> int:
     for step in block.code:
         if step.op in BLOCKS:
             number, inner = step.extra
-            total += _operations(inner) * (number if step.op in ("for", "each") else 1)
+            total += _operations(inner) * (number if step.op in ("for", "each", "scan") else 1)
         elif step.op in OPS:
             total += 1
     return total

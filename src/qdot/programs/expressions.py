@@ -73,6 +73,9 @@ EXPRESSION = Functions(
     where=_where,
     each=_each,
     repeated=lambda count, state, step, seen: list(_graph(seen).fori(count, state, step)),
+    scanned=lambda rows, state, step, seen: list(
+        _graph(seen).scan([list(row) for row in rows], state, lambda row, carried: step(carried, row))
+    ),
     iterated=lambda limit, state, step, seen: list(_graph(seen).while_(limit, state, step)),
     where_needed=_when,
 )

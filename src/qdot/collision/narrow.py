@@ -1,0 +1,158 @@
+"""Which narrow phase serves two shapes: one table by their kinds.
+
+A narrow phase is a text f(sizes_a, X_a, sizes_b, X_b, margin) → touches, always as many: those that do not exist are
+FAR. Touches at distances of the margin and above are of no interest, and may be left out or not. The normal points from
+the first shape to the second, whichever way round the table has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import hypot
+from typing import TypeAlias
+
+from qdot.algebra import Scalar, Scalars
+from qdot.collision import boxes, capsules, planes, spheres
+from qdot.collision.capsule_box import capsule_box
+from qdot.collision.convex import convex_touches
+from qdot.collision.support import CONVEX, Convex, hull as of_corners
+from qdot.collision.touch import Touch
+from qdot.errors import GeometryError
+from qdot.geometry import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
+from qdot.geometry.quadrature import Floats
+from qdot.spatial import Transform
+
+Narrow: TypeAlias = Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A narrow phase, and how many touches it gives."""
+
+    function: Narrow
+    count: int
+
+
+_ORDER: tuple[type[Shape], ...] = (Plane, HeightField, Sphere, Capsule, Ellipsoid, Cylinder, Box)
+_CLOSED_FORMS: dict[tuple[type[Shape], type[Shape]], Meeting] = {
+    (Plane, Sphere): Meeting(planes.plane_sphere, 1),
+    (Plane, Capsule): Meeting(planes.plane_capsule, 2),
+    (Plane, Ellipsoid): Meeting(planes.plane_ellipsoid, 1),
+    (Plane, Cylinder): Meeting(planes.plane_cylinder, 4),
+    (Plane, Box): Meeting(planes.plane_box, 4),
+    (Sphere, Sphere): Meeting(spheres.sphere_sphere, 1),
+    (Sphere, Capsule): Meeting(spheres.sphere_capsule, 1),
+    (Sphere, Cylinder): Meeting(spheres.sphere_cylinder, 1),
+    (Sphere, Box): Meeting(spheres.sphere_box, 1),
+    (Capsule, Capsule): Meeting(capsules.capsule_capsule, 2),
+    (Capsule, Box): Meeting(capsule_box, 2),
+    (Box, Box): Meeting(boxes.box_box, boxes.CORNERS),
+}
+
+
+def rank(shape: Shape) -> int:
+    """Where a kind of shape stands in a pair: in the order of MuJoCo's kinds, all others last."""
+    kind = type(shape)
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+def meeting(a: Shape, b: Shape) -> Meeting:
+    """The narrow phase of two shapes, each in its own frame; a mesh collides as its convex hull."""
+    if isinstance(a, Placed):
+        return _placed(a.placement, meeting(a.shape, b))
+    if isinstance(b, Placed) or rank(b) < rank(a):
+        return turned(meeting(b, a))
+    if (type(a), type(b)) in _CLOSED_FORMS:
+        return _CLOSED_FORMS[type(a), type(b)]
+    if isinstance(a, Plane) and not isinstance(b, (Plane, HeightField)):
+        return Meeting(planes.plane_hull(corners_of(b)), planes.CORNERS)
+    if isinstance(a, (Plane, HeightField)):
+        raise GeometryError(
+            f"there is no narrow phase for {type(a).__name__} with {type(b).__name__}; exclude the pair, or let it "
+            "collide as other shapes"
+        )
+    return _of_supports(*(CONVEX[type(shape)] if type(shape) in CONVEX else _hull(shape) for shape in (a, b)))
+
+
+@lru_cache(maxsize=256)
+def _of_supports(one: Callable[[Scalars], Convex], two: Callable[[Scalars], Convex]) -> Meeting:
+    """Of two convex shapes by their support points; the same for all pairs of the same kinds."""
+
+    def function(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+        return convex_touches(one(a).at(X_a), two(b).at(X_b), margin)
+
+    return Meeting(function, 1)
+
+
+@lru_cache(maxsize=256)
+def _hull(shape: Shape) -> Callable[[Scalars], Convex]:
+    hull = of_corners(corners_of(shape))
+    return lambda sizes: hull
+
+
+@lru_cache(maxsize=256)
+def corners_of(shape: Shape) -> Floats:
+    """The corners of a shape's convex hull [m], shape (n, 3): of a round one, those of what is drawn of it."""
+    if isinstance(shape, ConvexHull):
+        return shape.vertices
+    vertices, _ = shape.surface()
+    return ConvexHull(vertices).vertices
+
+
+@lru_cache(maxsize=256)
+def turned(of: Meeting) -> Meeting:
+    """The same narrow phase with its shapes exchanged."""
+
+    def function(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+        touches = of.function(b, X_b, a, X_a, margin)
+        return [replace(touch, normal=-touch.normal) for touch in touches]
+
+    return Meeting(function, of.count)
+
+
+def _placed(placement: Transform, of: Meeting) -> Meeting:
+    """The same narrow phase with its first shape at a pose in the frame that is given."""
+
+    def function(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+        return of.function(a, X_a @ placement, b, X_b, margin)
+
+    return Meeting(function, of.count)
+
+
+def sizes_of(shape: Shape) -> tuple[float, ...]:
+    """The numbers [m] by which a narrow phase knows a shape: radii, halves of lengths and sides; none for others."""
+    match shape:
+        case Sphere() | Ellipsoid():
+            return shape.dimensions()
+        case Capsule() | Cylinder() | Cone():
+            radius, length = shape.dimensions()
+            return radius, length / 2
+        case Box():
+            x, y, z = shape.dimensions()
+            return x / 2, y / 2, z / 2
+        case Placed():
+            return sizes_of(shape.shape)
+        case _:
+            return ()
+
+
+def bounding_radius(shape: Shape) -> float | None:
+    """The radius [m] of the ball about the shape's origin that holds it; none for a plane."""
+    match shape:
+        case Plane():
+            return None
+        case Sphere() | Ellipsoid():
+            return max(shape.dimensions())
+        case Capsule():
+            radius, half = sizes_of(shape)
+            return radius + half
+        case Box() | Cylinder() | Cone():
+            return hypot(*sizes_of(shape))
+        case Placed():
+            inner = bounding_radius(shape.shape)
+            return None if inner is None else inner + float(shape.placement.position.norm())
+        case _:
+            vertices, _ = shape.surface()
+            return float((vertices * vertices).sum(axis=1).max()) ** 0.5

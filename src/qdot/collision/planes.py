@@ -1,0 +1,115 @@
+"""The half space z ≤ 0 of a plane with other shapes: the points that reach deepest below it.
+
+With the plane's normal n and a point s of the shape's surface, the distance is n·(s - o), and the position lies half of
+it below s. A round shape has one lowest point, a capsule one at each end, a box four corners. A cylinder has up to
+four, those of MuJoCo 4: the lowest of each rim, and two more of the lower rim, a third of a turn away to both sides. A
+hull has up to four, of its corners below the margin: the lowest, the one farthest from it, and the ones farthest to
+both sides of these two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt as root
+
+from qdot.algebra import Scalar, Scalars, Vec3, sqrt, where
+from qdot.collision.touch import FAR, NOT_TOLD, Touch
+from qdot.collision.vectors import TINY, axis, either
+from qdot.geometry.quadrature import Floats
+from qdot.spatial import Transform
+
+CORNERS = 4
+"""How many touches a hull has at most."""
+_APART = 0.1
+"""Corners of a hull that are nearer to each other than this, relative to its radius, are not two touches."""
+"""No tangent."""
+
+
+def plane_sphere(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+    """The lowest point of the ball."""
+    n = axis(X_a, 2)
+    return [below(X_a, X_b.position - n * b[0])]
+
+
+def plane_capsule(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+    """The lowest points of the balls at both ends; friction is measured along the axis and across it."""
+    lowest, z = X_b.position - axis(X_a, 2) * b[0], axis(X_b, 2)
+    return [below(X_a, lowest + z * b[1], z), below(X_a, lowest - z * b[1], z)]
+
+
+def plane_ellipsoid(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+    """s = c - R A² Rᵀn / |A Rᵀn|, where A has the semi-axes on its diagonal."""
+    across = X_b.rotation.T @ axis(X_a, 2)
+    stretched = Vec3(*(x * half for x, half in zip(across, b, strict=True)))
+    scale = 1 / stretched.norm()
+    lowest = Vec3(*(x * half * scale for x, half in zip(stretched, b, strict=True)))
+    return [below(X_a, X_b @ -lowest)]
+
+
+def plane_cylinder(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+    """The lowest point of each rim, and two beside it on the lower one."""
+    radius, height = b
+    n, z = axis(X_a, 2), axis(X_b, 2)
+    rise = n.dot(z)
+    down = z * where(rise > 0, -height, height)
+    slope = z * rise - n  # what of -n lies in the lids
+    square = slope.dot(slope)
+    tilted = square >= TINY * TINY
+    out = either(tilted, slope * (radius / sqrt(where(tilted, square, 1.0))), axis(X_b, 0) * radius)
+    beside = z.cross(out) * (root(3) / 2)
+    c = X_b.position
+    points = (c + down + out, c - down + out, c + down - out * 0.5 + beside, c + down - out * 0.5 - beside)
+    return [below(X_a, point) for point in points]
+
+
+def plane_box(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+    """Of each two corners across the box, the lower one."""
+    n = axis(X_a, 2)
+    x, y, z = (axis(X_b, k) * half for k, half in enumerate(b))
+    diagonals = (x + y + z, y + z - x, x + z - y, z - x - y)
+    return [below(X_a, X_b.position + d * where(n.dot(d) > 0, -1.0, 1.0)) for d in diagonals]
+
+
+def plane_hull(vertices: Floats) -> Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]:
+    """The narrow phase of a plane and the hull of these corners [m], shape (n, 3)."""
+    corners = [Vec3(*row) for row in vertices.tolist()]
+    apart = _APART * float((vertices * vertices).sum(axis=1).max()) ** 0.5
+
+    def narrow(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+        n = X_b.rotation.T @ axis(X_a, 2)
+        limit = margin - axis(X_a, 2).dot(X_b.position - X_a.position)
+        heights = [n.dot(corner) for corner in corners]
+        _, lowest = _highest([-height for height in heights], corners)
+
+        def rated(rate: Callable[[Vec3], Scalar]) -> tuple[Scalar, Vec3]:
+            rates = [where(h < limit, rate(corner - lowest), 0.0) for h, corner in zip(heights, corners, strict=True)]
+            return _highest(rates, corners)
+
+        square, farthest = rated(lambda v: v.dot(v))
+        aside = n.cross(farthest - lowest)
+        sides = rated(lambda v: aside.dot(v)), rated(lambda v: -aside.dot(v))
+        wide = apart * aside.norm()
+        found = [(square > apart * apart, farthest), *((rate > wide, corner) for rate, corner in sides)]
+        touches = [below(X_a, X_b @ lowest)]
+        for is_there, corner in found:
+            touch = below(X_a, X_b @ corner)
+            touches.append(Touch(where(is_there, touch.distance, FAR), touch.position, touch.normal))
+        return touches
+
+    return narrow
+
+
+def _highest(rates: list[Scalar], corners: list[Vec3]) -> tuple[Scalar, Vec3]:
+    """The highest of all rates, and the corner that has it first."""
+    best, at = rates[0], corners[0]
+    for rate, corner in zip(rates[1:], corners[1:], strict=True):
+        better = rate > best
+        best, at = where(better, rate, best), either(better, corner, at)
+    return best, at
+
+
+def below(X_a: Transform, s: Vec3, tangent: Vec3 = NOT_TOLD) -> Touch:
+    """The touch of a point s of a surface."""
+    n = axis(X_a, 2)
+    distance = n.dot(s - X_a.position)
+    return Touch(distance, s - n * (distance * 0.5), n, tangent)

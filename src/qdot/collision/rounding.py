@@ -1,0 +1,53 @@
+"""The capsule about a shape: a quick bound on how near two shapes can be, tight for what is long and thin."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import hypot
+from typing import NamedTuple
+
+import numpy as np
+
+from qdot.algebra import Scalar, Vec3
+from qdot.collision.capsules import Segments
+from qdot.collision.narrow import corners_of, sizes_of
+from qdot.collision.vectors import either
+from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
+
+
+class Around(NamedTuple):
+    """A ball of this radius [m], rolled to both sides by `half` [m] along an axis (0, 1 or 2) of the shape's frame."""
+
+    radius: float
+    axis: int
+    half: float
+
+
+@lru_cache(maxsize=1024)
+def around(shape: Shape) -> Around | None:
+    """The capsule that holds a shape, about its origin; none for a plane, which nothing holds."""
+    match shape:
+        case Plane():
+            return None
+        case Sphere():
+            return Around(sizes_of(shape)[0], 2, 0.0)
+        case Capsule() | Cylinder():
+            return Around(sizes_of(shape)[0], 2, sizes_of(shape)[1])
+        case Box() | Ellipsoid():
+            sizes = sizes_of(shape)
+            k = max(range(3), key=lambda i: sizes[i])
+            across = [x for i, x in enumerate(sizes) if i != k]
+            return Around(hypot(*across) if isinstance(shape, Box) else max(across), k, sizes[k])
+        case _:
+            corners = corners_of(shape)
+            squares = [(np.delete(corners, k, axis=1) ** 2).sum(axis=1).max() for k in range(3)]
+            found = [Around(float(squares[k] ** 0.5), k, float(abs(corners[:, k]).max())) for k in range(3)]
+            return min(found, key=lambda a: a.radius * a.radius * (a.half + a.radius))
+
+
+def gap(p: Vec3, u: Vec3, h: Scalar, c: Vec3, w: Vec3, k: Scalar) -> Scalar:
+    """The square of the distance between two segments: p ± h u and c ± k w, u and w of unit length [m²]."""
+    lines = Segments.of(p, u, h, c, w, k)
+    x, y = either(lines.parallel(), lines.end_of_overlap(-1), lines.nearest())
+    between = (p + u * x) - (c + w * y)
+    return between.dot(between)

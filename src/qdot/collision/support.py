@@ -1,0 +1,156 @@
+"""Convex shapes by their support points: the point of a shape that is farthest in a direction.
+
+A shape is a core and a ball of radius r rolled over it: a sphere is a point so rounded, a capsule a segment. Distances
+between rounded shapes are those of their cores less both radii, so that what is round costs no iterations.
+
+    sphere    0                                    with r
+    capsule   (0, 0, ±l)                           with r
+    ellipsoid (a² x, b² y, c² z) / |(a x, b y, c z)|
+    cylinder  (r x/ρ, r y/ρ, ±l),  ρ² = x² + y²
+    box       (±a, ±b, ±c)
+    cone      its apex (0, 0, l), or (r x/ρ, r y/ρ, -l) of its base, whichever is farther
+    hull      the vertex with the largest v·n
+
+for a direction n = (x, y, z) of any length. Where a whole face or edge is farthest, its middle stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from qdot.algebra import Scalar, Scalars, Vec3, sign, sqrt, where
+from qdot.geometry import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Shape, Sphere
+from qdot.geometry.quadrature import Floats
+from qdot.spatial import Transform
+
+Support: TypeAlias = Callable[[Vec3], Vec3]
+"""From a direction, not zero and of any length, to the farthest point."""
+
+X, Y, Z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
+
+NOTHING = 1e-300
+"""Below this a square is that of no length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convex:
+    """A convex shape: the support of its core, a point inside that, the radius that rounds it [m], and unit directions
+    in which it is often thinnest: its axes, so few that their cross products with another's are too, and normals of
+    further faces."""
+
+    support: Support
+    centre: Vec3
+    radius: Scalar = 0.0
+    axes: tuple[Vec3, ...] = ()
+    normals: tuple[Vec3, ...] = ()
+
+    def at(self, pose: Transform) -> Convex:
+        """The same shape in the outer frame of a pose."""
+        R, p, support = pose.rotation, pose.position, self.support
+        R_T = R.T
+        axes, normals = (tuple(R @ n for n in directions) for directions in (self.axes, self.normals))
+        return Convex(lambda n: R @ support(R_T @ n) + p, pose @ self.centre, self.radius, axes, normals)
+
+
+def sphere(sizes: Scalars) -> Convex:
+    (r,) = sizes
+    return Convex(lambda n: Vec3.zero(), Vec3.zero(), r)
+
+
+def capsule(sizes: Scalars) -> Convex:
+    r, l = sizes
+    return Convex(lambda n: Vec3(0, 0, l * sign(n.z)), Vec3.zero(), r, (Z,))
+
+
+def ellipsoid(sizes: Scalars) -> Convex:
+    a, b, c = sizes
+
+    def support(n: Vec3) -> Vec3:
+        x, y, z = a * n.x, b * n.y, c * n.z
+        length = root(x * x + y * y + z * z)
+        return Vec3(a * x / length, b * y / length, c * z / length)
+
+    return Convex(support, Vec3.zero(), axes=(X, Y, Z))
+
+
+def cylinder(sizes: Scalars) -> Convex:
+    r, l = sizes
+
+    def support(n: Vec3) -> Vec3:
+        across = r / root(n.x * n.x + n.y * n.y)
+        return Vec3(across * n.x, across * n.y, l * sign(n.z))
+
+    return Convex(support, Vec3.zero(), axes=(Z,))
+
+
+def box(sizes: Scalars) -> Convex:
+    a, b, c = sizes
+    return Convex(lambda n: Vec3(a * sign(n.x), b * sign(n.y), c * sign(n.z)), Vec3.zero(), axes=(X, Y, Z))
+
+
+def hull(vertices: Floats) -> Convex:
+    """The convex hull of points, rows of three; those of its faces that lie nearest to its middle are known to it."""
+    vertices = np.asarray(vertices, dtype=np.float64)
+    rows = [Vec3(*row) for row in vertices.tolist()]
+
+    def support(n: Vec3) -> Vec3:
+        if all(isinstance(x, (float, int, np.ndarray)) for x in n):  # one product instead of a chain of choices
+            farthest = np.argmax(vertices @ np.array(np.broadcast_arrays(*n)), axis=0)
+            return Vec3(*(vertices[farthest, k] + 0.0 for k in range(3)))
+        best, most = rows[0], rows[0].dot(n)
+        for row in rows[1:]:
+            height = row.dot(n)
+            best, most = chosen(height > most, row, best), where(height > most, height, most)
+        return best
+
+    middle = vertices.mean(axis=0)
+    return Convex(support, Vec3.of(middle), normals=_nearest_normals(ConvexHull(vertices), middle))
+
+
+FACES = 32
+"""Faces of a hull that are tried as those by which something comes out of it."""
+
+
+def _nearest_normals(shape: ConvexHull, middle: Floats) -> tuple[Vec3, ...]:
+    p, q, r = np.moveaxis(shape.vertices[shape.faces], 1, 0)
+    normals = np.cross(q - p, r - p)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    order = np.argsort(np.einsum("ij,ij->i", normals, p - middle), kind="stable")
+    _, first = np.unique(np.round(normals[order], 6), axis=0, return_index=True)  # faces of several triangles, once
+    return tuple(Vec3(*row) for row in normals[order[np.sort(first)][:FACES]].tolist())
+
+
+def cone(sizes: Scalars) -> Convex:
+    r, l = sizes
+
+    def support(n: Vec3) -> Vec3:
+        across = r / root(n.x * n.x + n.y * n.y)
+        base = Vec3(across * n.x, across * n.y, -l)
+        return chosen(l * n.z >= n.dot(base), Vec3(0.0, 0.0, l), base)
+
+    return Convex(support, Vec3(0, 0, -l / 2), axes=(Z,))
+
+
+CONVEX: dict[type[Shape], Callable[[Scalars], Convex]] = {
+    Sphere: sphere,
+    Capsule: capsule,
+    Ellipsoid: ellipsoid,
+    Cylinder: cylinder,
+    Box: box,
+    Cone: cone,
+}
+"""By kind of shape: how it is made of its sizes, in its own frame: radii, semi-axes, halves of lengths."""
+
+
+def root(square: Scalar) -> Scalar:
+    """√ of a square, of 1 where it is zero: safe to divide by."""
+    return sqrt(where(square > NOTHING, square, 1.0))
+
+
+def chosen(condition: Scalar, u: Vec3, v: Vec3) -> Vec3:
+    """u where the condition holds, else v: `either` for vectors alone, as it is asked thousands of times a query."""
+    return Vec3(where(condition, u.x, v.x), where(condition, u.y, v.y), where(condition, u.z, v.z))

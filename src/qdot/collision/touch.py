@@ -1,0 +1,30 @@
+"""A point at which two shapes meet, or come nearest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from qdot.algebra import Scalar, Vec3
+
+FAR = 1e10
+"""The distance of a point that a manifold could have, but has not [m]; no mechanism is so large."""
+
+
+NOT_TOLD = Vec3(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Signed distance [m], negative where the shapes overlap; the position halfway between both surfaces; and the
+    unit normal from the first shape to the second, both in the world's frame.
+
+    `tangent`, where it is not zero, is a direction that friction is measured along; any will do for round cones.
+    """
+
+    distance: Scalar
+    position: Vec3
+    normal: Vec3
+    tangent: Vec3 = NOT_TOLD
+
+    holds_scalars: ClassVar[bool] = True

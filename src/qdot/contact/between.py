@@ -1,0 +1,187 @@
+"""Contacts between bodies: of the many pairs that may touch, the few that do, put into places one after the other.
+
+A robot has hundreds of pairs of shapes and rarely more than a few of its own contacts at a time. All pairs of one kind,
+that is with the same law, are gone through in one loop: where the balls about two shapes come near each other, their
+touches are computed, and those that count are put into the next free place. When all places are taken, `missed` counts
+what was left out: whoever runs this has to look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, TypeAlias
+
+from qdot.algebra import Mat3, Scalar, Scalars, Vec3, map_scalars, scalars_in, scanned, where, where_needed
+from qdot.collision.narrow import Meeting, bounding_radius, meeting, sizes_of
+from qdot.collision.pairs import Pair
+from qdot.collision.rounding import Around, around, gap
+from qdot.collision.touch import FAR
+from qdot.collision.vectors import axis
+from qdot.contact.weights import weights
+from qdot.description import Softness
+from qdot.geometry import Plane, Shape, Sphere
+from qdot.model.model import Model
+from qdot.spatial import Transform
+
+LEAST_FRICTION = 1e-5
+"""Of a cone that has friction at all: without any it would have no inside."""
+
+
+Kinds: TypeAlias = tuple[type[Shape], type[Shape]]
+"""Of the shapes of a pair."""
+
+
+class Kind(NamedTuple):
+    """What pairs share that have one law."""
+
+    dimension: int
+    friction: tuple[float, ...]
+    softness: Softness
+    friction_solref: tuple[float, ...]
+    margin: float
+
+    @staticmethod
+    def of(pair: Pair) -> Kind:
+        n = pair.dimension
+        friction = tuple(max(x, LEAST_FRICTION) for x in pair.friction[: n - 1])
+        return Kind(n, friction, pair.softness, pair.friction_solref, pair.margin)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal."""
+
+    distance: Scalar
+    position: Vec3
+    normal: Vec3
+    first: Scalar
+    second: Scalar
+
+    holds_scalars: ClassVar[bool] = True
+
+    def signs(self, model: Model) -> list[Scalar]:
+        """For each freedom 1, -1 or 0: what it does to the second body, less what it does to the first."""
+        held = [y - x for x, y in zip(self._is(model, self.first), self._is(model, self.second), strict=True)]
+        for body in reversed(model.bodies):  # whatever moves a body moves all that hang on it
+            held[body.parent] = held[body.parent] + held[body.index]
+        return [held[body.index] for body in model.bodies for _ in range(body.joint.nv)]
+
+    def weight(self, model: Model) -> Scalar:
+        """How easily the two bodies move together."""
+        pairs = zip(self._is(model, self.first), self._is(model, self.second), weights(model).along, strict=True)
+        return sum(((x + y) * w for x, y, w in pairs), start=0)
+
+    @staticmethod
+    def _is(model: Model, body: Scalar) -> list[Scalar]:
+        """For each body, the world first: 1 where it is this one, else 0."""
+        return [where(body == k, 1.0, 0.0) for k in range(len(model.bodies) + 1)]
+
+
+class Filled(NamedTuple):
+    """The places of one kind, and how many touches found none."""
+
+    places: list[Place]
+    missed: Scalar
+
+
+State: TypeAlias = tuple[list[Place], Scalar]
+"""Places, and how many touches there were."""
+
+
+def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) -> Filled:
+    """The touches of all pairs of a kind, at poses of all bodies, in so many places."""
+    state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0)] * room, 0.0)
+    for found, alike in _by_meeting(of):
+        kinds = type(alike[0].first.shape), type(alike[0].second.shape)
+        counts = [12, 12, *(len(sizes_of(part.shape)) for part in (alike[0].first, alike[0].second))]
+
+        def turn(
+            state: State, row: list[Scalar], found: Meeting = found, counts: list[int] = counts, kinds: Kinds = kinds
+        ) -> State:
+            touches = _touches(row, found, kinds, counts, kind.margin)
+            hit = sum((where(d < kind.margin, 1.0, 0.0) for d, _, _ in touches), start=0)
+            given = (state, touches, row[BOUNDS:BODIES])
+            return where_needed(hit > 0, given, lambda given: _entered(*given, kind.margin), state)
+
+        state = scanned([_row(pair, X) for pair in alike], state, turn)
+    places, count = state
+    return Filled(places, where(count > room, count - room, 0.0))
+
+
+def _by_meeting(of: Sequence[Pair]) -> list[tuple[Meeting, list[Pair]]]:
+    """Pairs that the same text serves."""
+    groups: dict[object, tuple[Meeting, list[Pair]]] = {}
+    for pair in of:
+        found = meeting(pair.first.shape, pair.second.shape)
+        kinds = type(pair.first.shape), type(pair.second.shape)
+        groups.setdefault((found, kinds), (found, []))[1].append(pair)
+    return list(groups.values())
+
+
+def _row(pair: Pair, X: Sequence[Transform]) -> list[Scalar]:
+    """How near two shapes can be by balls, then by capsules about them; the numbers of the bodies; poses and sizes."""
+    parts = (pair.first, pair.second)
+    balls = [bounding_radius(part.shape) or 0.0 for part in parts]
+    capsules = [around(part.shape) or Around(0.0, 2, 0.0) for part in parts]
+    poses = [X[part.body] @ part.placement for part in parts]
+    axes = [axis(pose, capsule.axis) for pose, capsule in zip(poses, capsules, strict=True)]
+    placed = (x for pose in poses for x in (*pose.position, *(y for line in pose.rotation.entries() for y in line)))
+    sizes = (x for part in parts for x in sizes_of(part.shape))
+    return [
+        sum(balls), sum(capsule.radius for capsule in capsules), *(capsule.half for capsule in capsules),
+        *(x for vector in axes for x in vector), *(float(part.body) for part in parts), *placed, *sizes,
+    ]  # fmt: skip
+
+
+BOUNDS, BODIES = 10, 12
+"""Where the bounds of a row end, and the bodies."""
+
+
+def _touches(
+    row: Scalars, found: Meeting, kinds: Kinds, counts: Sequence[int], margin: float
+) -> list[tuple[Scalar, Vec3, Vec3]]:
+    """Distance, position and normal of each touch of a pair, worked out where the shapes come near each other."""
+    p, c = Vec3(*row[BODIES : BODIES + 3]), Vec3(*row[BODIES + 12 : BODIES + 15])
+    nothing = [(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0))] * found.count
+
+    def met(row: list[Scalar]) -> list[tuple[Scalar, Vec3, Vec3]]:
+        rest, parts = iter(row), []
+        for n in counts:
+            parts.append([next(rest) for _ in range(n)])
+        X_a, X_b = (Transform(Mat3.of([part[3:6], part[6:9], part[9:]]), Vec3(*part[:3])) for part in parts[:2])
+        touches = found.function(parts[2], X_a, parts[3], X_b, margin)
+        return [(touch.distance, touch.position, touch.normal) for touch in touches]
+
+    def nearer(row: list[Scalar]) -> list[tuple[Scalar, Vec3, Vec3]]:
+        """Where the capsules about both are near, too."""
+        reach, h, k = row[1] + margin, row[2], row[3]
+        p, c = Vec3(*row[BODIES : BODIES + 3]), Vec3(*row[BODIES + 12 : BODIES + 15])
+        square = gap(p, Vec3(*row[4:7]), h, c, Vec3(*row[7:10]), k)
+        return where_needed(square < reach * reach, row[BODIES:], met, nothing)
+
+    if kinds[0] is Plane:
+        n = Vec3(*row[4:7])  # the axis of its capsule that is none: z
+        return where_needed(n.dot(c - p) < row[0] + margin, list(row[BODIES:]), met, nothing)
+    near, reach = c - p, row[0] + margin
+    if kinds == (Sphere, Sphere):
+        return where_needed(near.dot(near) < reach * reach, list(row[BODIES:]), met, nothing)
+    return where_needed(near.dot(near) < reach * reach, list(row), nearer, nothing)
+
+
+def _entered(
+    state: State, touches: Sequence[tuple[Scalar, Vec3, Vec3]], bodies: Sequence[Scalar], margin: float
+) -> State:
+    """With the touches of one pair that count, each in the next free place."""
+    places, count = state
+    for distance, position, normal in touches:
+        new, counts = Place(distance, position, normal, *bodies), where(distance < margin, 1.0, 0.0)
+        places = [_either(where(count == k, counts, 0.0) > 0, new, old) for k, old in enumerate(places)]
+        count = count + counts
+    return places, count
+
+
+def _either(condition: Scalar, new: Place, old: Place) -> Place:
+    fresh = scalars_in(new)
+    chosen: Place = map_scalars(lambda x: where(condition, next(fresh), x), old)
+    return chosen

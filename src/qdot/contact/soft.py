@@ -1,0 +1,78 @@
+"""Soft contact (Todorov): accelerations by Gauss' principle, with equalities, limits and dry friction made soft
+alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from qdot.algebra import Scalar, Scalars
+from qdot.algorithms.configuration import carried_rate
+from qdot.algorithms.constraints.rows import Rows
+from qdot.algorithms.crba import mass_matrix
+from qdot.algorithms.frames import root_frame
+from qdot.algorithms.kinematics import world_poses
+from qdot.contact.gauss import Problem, body_motions
+from qdot.contact.soft_contacts import Moving, between_bodies, on_ground
+from qdot.contact.soft_rows import equalities, frictions, limits
+from qdot.model.model import Model
+from qdot.spatial import Inertia
+
+CAUSES = ("contacts", "constraints", "friction", "limits")
+"""Why soft constraints act."""
+
+
+@dataclass(frozen=True)
+class Soft:
+    """`tolerance` is what a step of the solver gains, of the mechanism's inertia, where it stops; `iterations` bounds
+    the steps; None: as the model's options say. `room` is for how many contacts of one kind between bodies there is
+    room at a time: where there are more, a run stops and says so."""
+
+    tolerance: float | None = None
+    iterations: int | None = None
+    room: int | None = None
+
+
+def soft_problem(
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    f: Scalars,
+    dt: Scalar,
+    kind: Soft,
+    more: Sequence[Rows] = (),
+) -> tuple[Problem, Scalar]:
+    """What the acceleration minimises under joint forces f, (nv,), that no soft constraint makes, velocity products and
+    weight among them; and how many contacts between bodies found no room. `more` are constraints of users'."""
+    at = root_frame(model, q)
+    X = at.places or world_poses(model, q)
+    inertias = [Inertia.zero(), *(at.placed(body.index, body.inertia) for body in model.bodies)]
+    turned = carried_rate(model, v)
+    V, V_turned = (body_motions(model, at, x) for x in (v, turned))
+    of = Moving(at, X, V, V_turned, list(v), turned)
+    rare, missed = between_bodies(model, of, dt, kind.room)
+    ground = on_ground(model, of, dt)
+    rowed = {
+        "constraints": equalities(model, q, v, dt, more),
+        "friction": frictions(model, q, v, dt),
+        "limits": limits(model, q, v, dt),
+    }
+    causes = ["contacts"] * len(ground) + [cause for cause, rows in rowed.items() for _ in rows]
+    options = model.description.options
+    problem = Problem(
+        model, at, inertias, list(f), ground, [row for rows in rowed.values() for row in rows], rare,
+        causes + ["contacts"] * len(rare), scale_of(model),
+        options.tolerance if kind.tolerance is None else kind.tolerance,
+        options.iterations if kind.iterations is None else kind.iterations,
+    )  # fmt: skip
+    return problem, missed
+
+
+@lru_cache(maxsize=64)
+def scale_of(model: Model) -> float:
+    """1/(trace of M at home)."""
+    M = np.array(mass_matrix(model, model.home().tolist()), dtype=float)
+    return 1 / max(float(np.trace(M)), 1e-15)

@@ -1,0 +1,202 @@
+"""Contacts as soft constraints: from touches of shapes to the rows and laws of Gauss' principle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import sqrt as root
+from typing import NamedTuple
+
+from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, scalars_in, sqrt, where, where_needed
+from qdot.algebra.sparse import Row
+from qdot.algorithms.constraints.rows import dense, times
+from qdot.algorithms.frames import Frames
+from qdot.collision.narrow import meeting, sizes_of
+from qdot.collision.pairs import Pair, pairs
+from qdot.collision.touch import FAR, Touch
+from qdot.contact.between import Kind, Place, filled
+from qdot.contact.gauss import Ground, Rowed, six
+from qdot.contact.soft_laws import Ellipse, Law, Pyramid
+from qdot.contact.soft_rows import is_safe, resistance
+from qdot.contact.softness import TINY, pull
+from qdot.contact.weights import weights
+from qdot.model.model import Model
+from qdot.spatial import Motion, Transform
+
+MOST_ALONE = 48
+"""Touches with what stands still that are computed one by one, whether they are there or not."""
+
+ROOM, MORE_ROOM = 8, 16
+"""Places for each kind of contact between bodies; where those with the ground share them."""
+
+
+def contact_frame(touch: Touch) -> Mat3:
+    """The normal and two tangents, as columns: along the touch's own tangent where it has one, else near the world's y,
+    or near z where y is nearly the normal."""
+    n = touch.normal
+    steep = absolute(n.y) < 0.5
+    near = Vec3(0, where(steep, 1.0, 0.0), where(steep, 0.0, 1.0))
+    t = near - n * n.dot(near)
+    t = t * (1 / t.norm())
+    if not all(is_zero(x) for x in touch.tangent):
+        along = touch.tangent - n * n.dot(touch.tangent)
+        square = along.dot(along)
+        is_one = square > 1e-20
+        size = sqrt(where(is_one, square, 1.0))
+        t = Vec3(*(where(is_one, x / size, y) for x, y in zip(along, t, strict=True)))
+    return Mat3(n, t, n.cross(t)).T
+
+
+def moves(model: Model) -> list[bool]:
+    """Whether each body can, the world first."""
+    found = [False]
+    for body in model.bodies:
+        found.append(found[body.parent] or body.joint.nv > 0)
+    return found
+
+
+def touches_of(pair: Pair, X: Sequence[Transform]) -> list[Touch]:
+    """The points at which a pair may touch, at poses of all bodies."""
+    a, b = pair.first, pair.second
+    found = meeting(a.shape, b.shape).function
+    poses = X[a.body] @ a.placement, X[b.body] @ b.placement
+    return found(sizes_of(a.shape), poses[0], sizes_of(b.shape), poses[1], pair.margin)
+
+
+def stiffness_of(model: Model, kind: Kind, distance: Scalar, weight: Scalar) -> tuple[Scalar, Scalar]:
+    """D of a contact's law between bodies of these weights, zero where they do not touch; and its impedance."""
+    beyond, is_flat = distance - kind.margin, kind.dimension > 1 and not _is_round(model)
+    D, d = resistance(kind.softness, beyond, weight * (1 + kind.friction[0] ** 2) if is_flat else weight)
+    return where(beyond < 0, D / (2 * _opening(model, kind) ** 2) if is_flat else D, 0.0), d
+
+
+def law_of(model: Model, kind: Kind, D: Scalar) -> Law:
+    """How a contact answers."""
+    if kind.dimension > 1 and _is_round(model):
+        return Ellipse(D, kind.friction, _opening(model, kind))
+    return Pyramid(D, kind.friction)
+
+
+def _is_round(model: Model) -> bool:
+    return model.description.options.cone == "elliptic"
+
+
+def _opening(model: Model, kind: Kind) -> float:
+    """μ of the cone where friction is as stiff as the normal."""
+    return kind.friction[0] / root(max(model.description.options.impratio, TINY))
+
+
+def wanted_of(
+    model: Model, kind: Kind, distance: Scalar, d: Scalar, rates: Sequence[Scalar], dt: Scalar
+) -> list[Scalar]:
+    """a_ref of each row, at these rates of them."""
+    safe = is_safe(model)
+    normal = pull(kind.softness.solref, kind.softness, dt, safe=safe)
+    across = normal
+    if _is_round(model) and any(kind.friction_solref):
+        across = pull(kind.friction_solref, kind.softness, dt, safe=safe)
+    first = -(normal.b * rates[0]) - normal.k * d * (distance - kind.margin)
+    return [first, *(-(across.b * x) for x in rates[1:])]
+
+
+class Moving(NamedTuple):
+    """How bodies are and move, in the one frame of `at`: poses, velocities, and what axes that turn do to velocities,
+    which no contact is asked to undo; and the same velocities of the freedoms."""
+
+    at: Frames
+    X: Sequence[Transform]
+    V: Sequence[Motion]
+    turned: Sequence[Motion]
+    v: Sequence[Scalar]
+    turned_v: Sequence[Scalar]
+
+
+class Parted(NamedTuple):
+    """Pairs whose touches each have a place of their own, and those whose touches share places."""
+
+    alone: list[Pair]
+    sharing: list[Pair]
+
+
+@lru_cache(maxsize=64)
+def parted(model: Model) -> Parted:
+    """Between bodies all touches share places, for few are there at a time; with what stands still they do where there
+    are too many to compute with all of them."""
+    can_move = moves(model)
+    between = [pair for pair in pairs(model) if can_move[pair.first.body] and can_move[pair.second.body]]
+    ground = [pair for pair in pairs(model) if not (can_move[pair.first.body] and can_move[pair.second.body])]
+    if sum(meeting(pair.first.shape, pair.second.shape).count for pair in ground) > MOST_ALONE:
+        return Parted([], ground + between)
+    return Parted(ground, between)
+
+
+def on_ground(model: Model, of: Moving, dt: Scalar) -> list[Ground]:
+    """Candidates for contacts with what stands still, each with a place of its own."""
+    found, known, can_move = [], weights(model), moves(model)
+    for pair in parted(model).alone:
+        a, b, kind = pair.first.body, pair.second.body, Kind.of(pair)
+        for touch in touches_of(pair, of.X):
+            D, d = stiffness_of(model, kind, touch.distance, known.along[a] + known.along[b])
+            R = contact_frame(touch)
+            body, place = (b, Transform(R, touch.position)) if can_move[b] else (a, Transform(-R, touch.position))
+            rates = six(place.inv() @ of.V[body])[: kind.dimension]
+            wanted = wanted_of(model, kind, touch.distance, d, rates, dt)
+            found.append(Ground(body, place, plus(wanted, six(place.inv() @ of.turned[body])), law_of(model, kind, D)))
+    return found
+
+
+def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> tuple[list[Rowed], Scalar]:
+    """Contacts that share places, `room` for each kind, and how many found none."""
+    alone, sharing = parted(model)
+    if room is None:
+        room = ROOM if alone else MORE_ROOM
+    kinds: dict[Kind, list[Pair]] = {}
+    for pair in sharing:
+        kinds.setdefault(Kind.of(pair), []).append(pair)
+    found: list[Rowed] = []
+    missed: Scalar = 0
+    for kind, alike in kinds.items():
+        most = sum(meeting(pair.first.shape, pair.second.shape).count for pair in alike)
+        places, more = filled(kind, alike, of.X, min(room, most))
+        missed = missed + more
+        found += _rowed(model, of, dt, kind, places)
+    return found, missed
+
+
+def _rowed(model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Place]) -> list[Rowed]:
+    """Contacts between bodies, each worked out where there is one."""
+    n, nv = kind.dimension, model.nv
+
+    def built(row: list[Scalar]) -> list[Scalar]:
+        place = Place(row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), *row[7:])
+        J = _rows(model, of.at, place, n)
+        D, d = stiffness_of(model, kind, place.distance, place.weight(model))
+        wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
+        return [D, *wanted, *(x for row in dense(J, nv) for x in row)]
+
+    def needed(row: list[Scalar]) -> list[Scalar]:
+        return where_needed(row[0] < FAR, row, built, [0.0] * (1 + n + n * nv))
+
+    found = []
+    for row in each([list(scalars_in(place)) for place in places], needed):
+        D, wanted, entries = row[0], row[1 : 1 + n], row[1 + n :]
+        J = [dict(enumerate(entries[k * nv : (k + 1) * nv])) for k in range(n)]
+        found.append(Rowed(J, wanted, law_of(model, kind, D)))
+    return found
+
+
+def _rows(model: Model, at: Frames, place: Place, n: int) -> list[Row]:
+    """How freedoms move the second body beside the first, along the rows of a contact."""
+    X = Transform(contact_frame(Touch(place.distance, place.position, place.normal)), place.position)
+    rows: list[Row] = [{} for _ in range(n)]
+    signs = place.signs(model)
+    for body in model.bodies:
+        for k, s in zip(range(body.dofs.start, body.dofs.stop), at.S[body.index], strict=True):
+            for row, x in zip(rows, six(X.inv() @ s), strict=False):
+                row[k] = signs[k] * x
+    return rows
+
+
+def plus(xs: Sequence[Scalar], ys: Sequence[Scalar]) -> list[Scalar]:
+    """x + y, as many as there are of x."""
+    return [x + y for x, y in zip(xs, ys, strict=False)]

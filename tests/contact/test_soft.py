@@ -1,0 +1,87 @@
+"""Soft contact against MuJoCo, converged: constraint forces and accelerations of whole models at random states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+import qdot
+from qdot.algorithms.rnea import newton_euler
+from qdot.contact.soft import Soft, soft_problem
+from tests.formats.corpora import mjcf_files
+
+MODELS = [
+    "suite/ball_in_cup",
+    "suite/cheetah",
+    "suite/finger",
+    "suite/hopper",
+    "suite/humanoid",
+    "suite/manipulator",
+    "suite/point_mass",
+    "suite/stacker",
+    "suite/walker",
+    "assets/ant",
+    "assets/half_cheetah",
+    "assets/hopper",
+    "assets/humanoid",
+    "assets/humanoidstandup",
+    "assets/pusher_v5",
+    "assets/walker2d",
+]
+FILES = [file for file in mjcf_files() if str(file.path.with_suffix("")).endswith(tuple(MODELS))]
+STATES = 100
+
+
+def states(m: mujoco.MjModel, random: np.random.Generator):
+    """Configurations around home, free bodies lowered until something touches, and fast motion."""
+    d = mujoco.MjData(m)
+    is_free = m.njnt and m.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE
+    for _ in range(STATES):
+        mujoco.mj_resetData(m, d)
+        d.qvel[:] = random.normal(size=m.nv)
+        d.ctrl[:] = random.uniform(-1, 1, size=m.nu)
+        mujoco.mj_integratePos(m, d.qpos, random.normal(size=m.nv) * (0.6 if is_free else 1.5), 1.0)
+        mujoco.mj_kinematics(m, d)
+        if is_free:
+            moving = m.body_weldid[m.geom_bodyid] > 0
+            d.qpos[2] -= max(0.0, d.geom_xpos[moving, 2].min() - 0.02)
+        mujoco.mj_forward(m, d)
+        yield d
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.path.parent.name}-{file.path.stem}")
+def test_forces_are_those_of_mujoco(file, cone):
+    m = mujoco.MjModel.from_xml_path(str(file.path))
+    m.opt.cone = {"pyramidal": 0, "elliptic": 1}[cone]
+    m.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    m.opt.tolerance, m.opt.iterations, m.opt.ls_tolerance, m.opt.ls_iterations = 0, 300, 1e-10, 300
+    model = qdot.load(file.path)
+    described = model.description
+    model = qdot.assemble(replace(described, options=replace(described.options, cone=cone)))
+    bridge = qdot.convert.mujoco(model)
+    rows = [
+        (d.qpos.copy(), d.qvel.copy(), d.qfrc_smooth + d.qfrc_bias, d.qfrc_constraint.copy(), d.nefc)
+        for d in states(m, np.random.default_rng(1))
+    ]
+    qpos, qvel, smooth, constraint, counts = (np.array(column) for column in zip(*rows, strict=True))
+    q, v = bridge.q_from(qpos), bridge.v_from(qpos, qvel)
+    given, wanted = bridge.tau_from(qpos, smooth), bridge.tau_from(qpos, constraint)
+    q, v, given = (list(x.T) for x in (q, v, given))
+    c, _ = newton_euler(model, q, v, [0] * model.nv)
+    f = [x - y for x, y in zip(given, c, strict=True)]
+    problem, missed = soft_problem(model, q, v, f, model.description.options.timestep, Soft(1e-15, 100, room=64))
+    assert np.all(np.asarray(missed) == 0)
+    with np.errstate(all="ignore"):
+        found, _ = problem.solved([np.zeros(STATES)] * model.nv)
+    pushed = problem.joint_forces(problem.forces(found.ys))
+    found_forces = np.array([np.broadcast_to(x, STATES) for x in pushed]).T
+    # Both stop where rounding does; forces of contacts are up to 1e4 times those of motion.
+    size = np.maximum(1.0, np.abs(wanted).max(axis=1))
+    error = np.abs(found_forces - wanted).max(axis=1) / size
+    assert counts.sum() > STATES / 4
+    assert error.max() < 1e-6, (int(error.argmax()), error.max())
