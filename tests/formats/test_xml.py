@@ -35,12 +35,11 @@ def test_tags_attributes_children_lines_and_content() -> None:
         "<c/><!-- \n --><c\n three='3'/>\n</a>\n"
     )
     root = document.root
-    assert (root.tag, root.attrib, document.line(root), document.content(root)) == ("a", {"one": "1"}, 3, "")
+    assert (root.tag, root.attrib, document.line(root)) == ("a", {"one": "1"}, 3)
     b, first, second = root
     assert (b.tag, b.attrib, document.line(b)) == ("b", {"two": "x > 'y' < z"}, 4)
-    assert document.content(b) == "some & more"
     assert document.lines([second, first]) == [7, 6]
-    assert document.content(first) == document.content(second) == ""
+    assert document.contents([second, b, root, first]) == ["", "some & more", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,14 @@ def null_motions(model: Model, q: NDArray[np.float64]) -> tuple[str, ...]:
 def _null_names(model: Model, q: list[float]) -> tuple[str, ...]:
     M = np.array(mass_matrix(model, q), dtype=float)
     sizes = np.sqrt(_sizes(model, q))
-    values, vectors = np.linalg.eigh(M / np.outer(sizes, sizes))
+    scaled = M / np.outer(sizes, sizes)
+    try:
+        np.linalg.cholesky(scaled - TOLERANCE * np.eye(len(M)))
+    except np.linalg.LinAlgError:
+        pass
+    else:  # all eigenvalues are larger, and none need be found
+        return ()
+    values, vectors = np.linalg.eigh(scaled)
     if values[0] > TOLERANCE:
         return ()
     motion = np.abs(vectors[:, 0])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from qdot.algebra import Scalar
+from qdot.quick import quick
 
 Gear: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 """Force, then moment, for one unit of actuator force: (fx, fy, fz, nx, ny, nz); where one number counts, the first."""
@@ -18,6 +19,7 @@ Gear: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Range: TypeAlias = tuple[float, float]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class OnJoint:
     """At a joint: l = gear[0] · q for one freedom, Σ gear_k q_k for several plain ones; what spherical and free joints
@@ -68,6 +70,7 @@ class OnContacts:
 Transmission: TypeAlias = OnJoint | OnTendon | OnFrame | OnSliderCrank | OnContacts
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Affine:
     """constant + length · l + velocity · l̇."""
@@ -77,6 +80,7 @@ class Affine:
     velocity: Scalar = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Activation:
     """An activation w between control u and force: "integrator": ẇ = u; "filter" and "filterexact": ẇ = (u - w)/time,
@@ -88,6 +92,7 @@ class Activation:
     early: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ActuatorRecord:
     """One actuator with one control; ranges clamp control, activation and force where given."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from qdot.quick import quick
@@ -40,23 +40,54 @@ class Item:
         return f"{where}{self.subject}: {self.found}; {self.done}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Report:
-    """All items, in the order in which they were found."""
+    """All items, in the order in which they were found.
 
-    items: tuple[Item, ...] = ()
+    It takes time to find lines in a file, and most reports are never read: `lines` gives them for items that have none
+    yet. It is asked when somebody looks at an item, and then let go.
+    """
+
+    items: tuple[Item, ...]
+    _found: tuple[Item, ...] = field(init=False, repr=False, compare=False)
+    _lines: Callable[[], Iterable[int | None]] | None = field(init=False, repr=False, compare=False)
+
+    def __init__(self, items: Iterable[Item] = (), lines: Callable[[], Iterable[int | None]] | None = None) -> None:
+        found = tuple(items)
+        object.__setattr__(self, "_found", found)
+        object.__setattr__(self, "_lines", lines)
+        if lines is None:
+            object.__setattr__(self, "items", found)
+
+    def __getattr__(self, name: str) -> tuple[Item, ...]:
+        """`items`, as long as nobody has looked at them."""
+        if name != "items":
+            raise AttributeError(f"a Report has no {name!r}")
+        lines = self._lines
+        if lines is not None:  # else another thread has just found them
+            placed = tuple(replace(item, line=line) for item, line in zip(self._found, lines(), strict=True))
+            object.__setattr__(self, "items", placed)
+            object.__setattr__(self, "_lines", None)
+        return self.items
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self._found)
 
     def __add__(self, other: Report) -> Report:
-        return Report(self.items + other.items)
+        if not len(self) or not len(other):
+            return self if len(self) else other
+        return Report(self._found + other._found, lambda: [item.line for item in self.items + other.items])
+
+    def __reduce__(self) -> tuple[type[Report], tuple[tuple[Item, ...]]]:
+        return Report, (self.items,)
 
     def of(self, severity: Severity) -> tuple[Item, ...]:
         """The items of one severity."""
+        if all(item.severity is not severity for item in self._found):
+            return ()
         return tuple(item for item in self.items if item.severity is severity)
 
     def __str__(self) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qdot.algebra import Scalar
+from qdot.quick import quick
 from qdot.spatial import Transform
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SensorRecord:
     """A sensor by its MJCF kind ("gyro", "framepos", …), on a named object ("site", "body", "joint", …), seen from a

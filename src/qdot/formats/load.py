@@ -18,7 +18,7 @@ from qdot.formats.resolve import Find, Packages, Resolver
 from qdot.formats.source import Source
 from qdot.formats.xacro import ENDING as XACRO, expanded
 from qdot.formats.xml import ElementError, parse
-from qdot.model.assemble import assemble
+from qdot.model.assemble import assembled
 from qdot.model.model import Model
 
 BASES = ("fixed", "free")
@@ -63,7 +63,7 @@ def load(
         if strict:
             remedy = "strict=False loads it all the same, and model.report tells what differs"
             require_faithful(description.report, f"{text.file}: the motion would not be what the file says", remedy)
-        return _assembled(description, text.file)
+        return _assembled(description, text.file, inertias_settled=inertia != "repair")
     finally:
         if collecting:
             gc.enable()
@@ -148,9 +148,9 @@ def _without_shapes(description: Description) -> Description:
     return replace(description, bodies=bodies, world_shapes=(), pairs=())
 
 
-def _assembled(description: Description, file: str) -> Model:
+def _assembled(description: Description, file: str, *, inertias_settled: bool) -> Model:
     try:
-        return assemble(description)
+        return assembled(description, inertias_settled=inertias_settled)
     except ModelError as error:
         raise ModelError(f"{file}: {error}") from None
     except QdotError as error:

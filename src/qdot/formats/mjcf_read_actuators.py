@@ -7,9 +7,8 @@ its transmission and its controls, but exerts no force; `unsupported` says which
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,17 +25,15 @@ from qdot.description import (
 from qdot.description.actuators import Transmission
 from qdot.formats.mjcf_read_names import Names
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _DYNAMICS = (None, "integrator", "filter", "filterexact")
 _GAINS, _BIASES = ("fixed", "affine"), ("none", "affine")
 _NOTHING = Affine()
-_FIELDS = (
-    *("trntype", "trnid", "gear", "outadr", "cranklength", "gaintype", "gainprm", "biastype", "biasprm"),
-    *("dyntype", "dynprm", "actlimited", "actrange", "actearly", "ctrladr", "ctrlnum", "ctrllimited", "ctrlrange"),
-    *("forcelimited", "forcerange", "group"),
-)
 
 
-class Where(IntEnum):
+class Where:
     """MuJoCo's numbers for kinds of transmissions."""
 
     JOINT, JOINT_IN_PARENT, SLIDER_CRANK, TENDON, SITE, BODY, ORIENTATION = range(7)
@@ -44,27 +41,39 @@ class Where(IntEnum):
 
 def read_actuators(m: Any, names: Names) -> tuple[ActuatorRecord, ...]:
     """A record for each control: one for each actuator, but for those that have several."""
-    of = {field: getattr(m, f"actuator_{field}").tolist() for field in _FIELDS}
     idle = set(disabled_actuators(m))
-    plain = _plain(m)
+    controls = ranges(m.actuator_ctrllimited, m.actuator_ctrlrange)
     records = []
-    for k, name in enumerate(names.of["actuator"]):
-        strong = plain[k] and k not in idle
-        first = of["ctrladr"][k]
-        for control in range(first, first + of["ctrlnum"][k]):
-            records.append(
-                ActuatorRecord(
-                    name if control == first else f"{name}:{control - first}",
-                    _transmission(names, of, k),
-                    _affine(*of["gainprm"][k][: 3 if of["gaintype"][k] else 1]) if strong else _NOTHING,
-                    _affine(*of["biasprm"][k][:3]) if strong and of["biastype"][k] else _NOTHING,
-                    _dynamics(of, k),
-                    tuple(of["ctrlrange"][control]) if of["ctrllimited"][control] else None,
-                    tuple(of["forcerange"][k]) if of["forcelimited"][k] else None,
-                    of["group"][k],
-                )
-            )
+    for k, (name, plain, drive, gain_kind, gain, bias_kind, bias, dynamics, first, count, forces, group) in enumerate(
+        zip(
+            names.of["actuator"],
+            _plain(m),
+            _transmissions(m, names),
+            m.actuator_gaintype.tolist(),
+            m.actuator_gainprm[:, :3].tolist(),
+            m.actuator_biastype.tolist(),
+            m.actuator_biasprm[:, :3].tolist(),
+            _dynamics(m),
+            m.actuator_ctrladr.tolist(),
+            m.actuator_ctrlnum.tolist(),
+            ranges(m.actuator_forcelimited, m.actuator_forcerange),
+            m.actuator_group.tolist(),
+            strict=True,
+        )
+    ):
+        law = offset = _NOTHING
+        if plain and k not in idle:
+            law = _affine(*gain) if gain_kind else _affine(gain[0])
+            offset = _affine(*bias) if bias_kind else _NOTHING
+        for control in range(first, first + count):
+            called = name if control == first else f"{name}:{control - first}"
+            records.append(ActuatorRecord(called, drive, law, offset, dynamics, controls[control], forces, group))
     return tuple(records)
+
+
+def ranges(limited: NDArray[Any], values: NDArray[np.float64]) -> list[tuple[float, float] | None]:
+    """Bounds where there are any."""
+    return [(low, high) if on else None for on, (low, high) in zip(limited.tolist(), values.tolist(), strict=True)]
 
 
 def unsupported(m: Any) -> Iterator[tuple[int, str]]:
@@ -135,26 +144,42 @@ def _what(m: Any, k: int) -> str:
     return kinds.get(int(m.actuator_gaintype[k])) or dynamics.get(int(m.actuator_dyntype[k])) or "user"
 
 
-def _dynamics(of: dict[str, list[Any]], k: int) -> Activation | None:
-    kind = of["dyntype"][k]
-    name = _DYNAMICS[kind] if kind < len(_DYNAMICS) else None
-    if name is None:
-        return None
-    bounds = tuple(of["actrange"][k]) if of["actlimited"][k] else None
-    return Activation(name, of["dynprm"][k][0], bounds, of["actearly"][k])
+def _dynamics(m: Any) -> list[Activation | None]:
+    kinds = m.actuator_dyntype.tolist()
+    if not any(kinds):
+        return [None] * len(kinds)
+    return [
+        Activation(name, time, bounds, early) if kind < len(_DYNAMICS) and (name := _DYNAMICS[kind]) else None
+        for kind, time, bounds, early in zip(
+            kinds,
+            m.actuator_dynprm[:, 0].tolist(),
+            ranges(m.actuator_actlimited, m.actuator_actrange),
+            m.actuator_actearly.tolist(),
+            strict=True,
+        )
+    ]
 
 
-def _transmission(names: Names, of: dict[str, list[Any]], k: int) -> Transmission:
-    where, (one, two), sites = of["trntype"][k], of["trnid"][k], names.of["site"]
-    gear = tuple(of["gear"][of["outadr"][k]])
-    match where:
-        case Where.TENDON:
-            return OnTendon(names.of["tendon"][one], gear[0])
-        case Where.SITE:
-            return OnFrame(sites[one], gear, sites[two] if two >= 0 else None)
-        case Where.SLIDER_CRANK:
-            return OnSliderCrank(sites[one], sites[two], of["cranklength"][k], gear[0])
-        case Where.BODY:
-            return OnContacts(names.of["body"][one], gear[0])
-        case _:
-            return OnJoint(names.of["joint"][one], gear, where == Where.JOINT_IN_PARENT)
+def _transmissions(m: Any, names: Names) -> list[Transmission]:
+    sites, joints, tendons, bodies = (names.of[kind] for kind in ("site", "joint", "tendon", "body"))
+    drives: list[Transmission] = []
+    for where, (one, two), rod, (fx, fy, fz, nx, ny, nz) in zip(
+        m.actuator_trntype.tolist(),
+        m.actuator_trnid.tolist(),
+        m.actuator_cranklength.tolist(),
+        m.actuator_gear[m.actuator_outadr].tolist(),
+        strict=True,
+    ):
+        gear = (fx, fy, fz, nx, ny, nz)
+        match where:
+            case Where.TENDON:
+                drives.append(OnTendon(tendons[one], fx))
+            case Where.SITE:
+                drives.append(OnFrame(sites[one], gear, sites[two] if two >= 0 else None))
+            case Where.SLIDER_CRANK:
+                drives.append(OnSliderCrank(sites[one], sites[two], rod, fx))
+            case Where.BODY:
+                drives.append(OnContacts(bodies[one], fx))
+            case _:
+                drives.append(OnJoint(joints[one], gear, where == Where.JOINT_IN_PARENT))
+    return drives

@@ -8,7 +8,6 @@ MuJoCo's frame, which lies at -anchor in B; every joint before the last moves a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,9 @@ from qdot.algebra import Vec3
 from qdot.description import WORLD, BodyRecord, JointSoftness, Passive, ShapeRecord
 from qdot.errors import ModelError
 from qdot.formats.axes import named_axis
-from qdot.formats.mjcf_read_constraints import softness
+from qdot.formats.mjcf_read_constraints import softnesses
 from qdot.formats.mjcf_read_names import Names
-from qdot.formats.mjcf_read_poses import drag_boxes, inertias, matrices, poses, shifts
+from qdot.formats.mjcf_read_poses import drag_boxes, inertias, shifts
 from qdot.joints import Fixed, Free, Joint, Limits, Prismatic, Revolute, Spherical
 from qdot.spatial import IDENTITY, Inertia, Transform
 from qdot.spatial.transform import axis_rotation
@@ -33,36 +32,33 @@ NQ, NV = (7, 4, 1, 1), (6, 3, 1, 1)
 
 _MASSLESS, _FIXED = Inertia.zero(), Fixed()
 _UNBOUNDED = (inf,)
+_UNLIMITED = Limits((-inf,), _UNBOUNDED, _UNBOUNDED, _UNBOUNDED)
 
 
-class Kind(IntEnum):
-    """MuJoCo's numbers for kinds of joints."""
+class Kind:
+    """MuJoCo's numbers for kinds of joints; plain numbers, for enumerations take their time to look one up."""
 
     FREE, BALL, SLIDE, HINGE = range(4)
 
 
-def anchors_of(m: Any) -> NDArray[np.float64]:
-    """Where B's origin is in MuJoCo's frame of each body [m], shape (bodies, 3): the anchor of its last joint."""
-    anchors = np.zeros((m.nbody, 3))
-    anchors[m.jnt_bodyid] = m.jnt_pos  # of several joints, the last one stays
-    return anchors
+_OF_ONE_FREEDOM = frozenset((Kind.SLIDE, Kind.HINGE))
 
 
 def read_bodies(
     m: Any,
     names: Names,
     anchors: NDArray[np.float64],
+    placements: list[Transform],
     shapes: list[list[ShapeRecord]],
     drives: dict[int, tuple[float, float]],
     disabled: frozenset[str],
 ) -> tuple[BodyRecord, ...]:
-    """All bodies but the world, each after its parent; `drives` are armature and damping that actuators add at joints,
-    `disabled` the flags that take springs or dampers away."""
+    """All bodies but the world, each after its parent, at these placements of their first joints. `drives` are
+    armature and damping that actuators add at joints, `disabled` the flags that take springs or dampers away."""
     body_names, joint_names = names.of["body"], names.of["joint"]
     for k in np.flatnonzero(~np.isfinite(m.qpos0[m.jnt_qposadr])).tolist():
         raise ModelError(f"joint {joint_names[k]!r}: its reference is not a finite number; correct it")
     joints = _Joints(m, drives, disabled)
-    placements = _first_placements(m, anchors)
     frames, solids, compensation = shifts(-anchors), inertias(m, anchors), m.body_gravcomp.tolist()
     steps = shifts(np.diff(m.jnt_pos, axis=0))
     drag = drag_boxes(m, anchors) if m.opt.density > 0 or m.opt.viscosity > 0 else [()] * m.nbody
@@ -95,18 +91,6 @@ def read_bodies(
     return tuple(records)
 
 
-def _first_placements(m: Any, anchors: NDArray[np.float64]) -> list[Transform]:
-    """The pose in its parent's B of a body's frame with all joints at their reference, moved to the first anchor."""
-    first = np.zeros((m.nbody, 3))
-    holds = m.body_jntnum > 0
-    first[holds] = m.jnt_pos[m.body_jntadr[holds]]
-    shift = np.einsum("bij,bj->bi", matrices(m.body_quat), first) if first.any() else 0.0
-    placed = poses(m.body_pos - anchors[m.body_parentid] + shift, m.body_quat)
-    for i in m.jnt_bodyid[m.jnt_type == Kind.FREE].tolist():
-        placed[i] = IDENTITY  # a free joint's configuration is the whole pose
-    return placed
-
-
 class _Joints:
     """The joints of a model as lists, and the records of the bodies they move."""
 
@@ -128,14 +112,12 @@ class _Joints:
         self.limited, self.range, self.margin = m.jnt_limited.tolist(), m.jnt_range.tolist(), m.jnt_margin.tolist()
         self.bounded, self.bounds = m.jnt_actfrclimited.tolist(), m.jnt_actfrcrange.tolist()
         self.by_drive = m.jnt_actgravcomp.tolist()
-        self.limit = list(zip(m.jnt_solref.tolist(), m.jnt_solimp.tolist(), strict=True))
-        self.dry = list(zip(m.dof_solref.tolist(), m.dof_solimp.tolist(), strict=True))
+        self.limit, self.dry = softnesses(m.jnt_solref, m.jnt_solimp), softnesses(m.dof_solref, m.dof_solimp)
 
     def record(
         self, k: int, name: str, parent: str, joint_name: str, placement: Transform, inertia: Inertia, **own: Any
     ) -> BodyRecord:
         """The body that joint k moves."""
-        home = self._configuration(k, self.q0)
         return BodyRecord(
             name,
             parent,
@@ -144,10 +126,10 @@ class _Joints:
             self._at_zero(k, placement),
             inertia,
             self._passive(k),
-            home=() if self._is_neutral(k, home) else home,
+            home=self._home(k),
             compensated_by_drive=bool(self.by_drive[k]),
             drive_range=tuple(self.bounds[k]) if self.bounded[k] else None,
-            softness=JointSoftness(softness(*self.limit[k]), softness(*self.dry[self.dofs[k]]), self.margin[k]),
+            softness=JointSoftness(self.limit[k], self.dry[self.dofs[k]], self.margin[k]),
             **own,
         )
 
@@ -160,18 +142,26 @@ class _Joints:
                 return Spherical(limits=Limits((0.0,), (upper,)) if self.limited[k] else None)
             case kind:
                 make = Prismatic if kind == Kind.SLIDE else Revolute
-                limits = Limits((lower,), (upper,), _UNBOUNDED, _UNBOUNDED) if self.limited[k] else None
+                limits = Limits((lower,), (upper,), _UNBOUNDED, _UNBOUNDED) if self.limited[k] else _UNLIMITED
                 return make(named_axis(self.axes[k]), limits=limits)
 
     def _at_zero(self, k: int, placement: Transform) -> Transform:
         """MuJoCo's body is where the file puts it at q = reference, not at zero."""
         kind, reference = self.kinds[k], self.q0[self.qs[k]]
-        if kind in (Kind.FREE, Kind.BALL) or reference == 0:
+        if kind == Kind.FREE:
+            return IDENTITY  # its configuration is the whole pose
+        if kind == Kind.BALL or reference == 0:
             return placement
         axis = Vec3(*self.axes[k])
         if kind == Kind.SLIDE:
             return placement @ Transform(IDENTITY.rotation, axis * -reference)
         return placement @ Transform(axis_rotation(axis, -reference), Vec3.zero())
+
+    def _home(self, k: int) -> tuple[float, ...]:
+        """The configuration that the body starts in; nothing for the neutral one."""
+        q = self._configuration(k, self.q0)
+        first = 0 if self.kinds[k] in _OF_ONE_FREEDOM else 1  # of a quaternion
+        return () if q[0] == first and not any(q[1:]) else q
 
     def _passive(self, k: int) -> Passive:
         stiffness = self.stiffness[k]
@@ -186,6 +176,9 @@ class _Joints:
     def _freedoms(self, k: int, values: list[float]) -> tuple[float, ...]:
         """A value for each freedom, in qdot's order; nothing where all are zero."""
         kind, start = self.kinds[k], self.dofs[k]
+        if kind in _OF_ONE_FREEDOM:
+            value = values[start]
+            return (value,) if value else ()
         row = values[start : start + NV[kind]]
         if not any(row):
             return ()
@@ -194,8 +187,7 @@ class _Joints:
     def _configuration(self, k: int, q: Sequence[float]) -> tuple[float, ...]:
         """Joint k's part of MuJoCo's q, in qdot's order."""
         kind, start = self.kinds[k], self.qs[k]
+        if kind in _OF_ONE_FREEDOM:
+            return (q[start],)
         row = q[start : start + NQ[kind]]
         return (*row[3:], *row[:3]) if kind == Kind.FREE else tuple(row)
-
-    def _is_neutral(self, k: int, q: tuple[float, ...]) -> bool:
-        return not any(q) if self.kinds[k] in (Kind.SLIDE, Kind.HINGE) else q[0] == 1 and not any(q[1:])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from qdot.algebra import Vec3
 from qdot.description import ConnectRecord, CouplingRecord, ExclusionRecord, PairRecord, Softness, WeldRecord
@@ -12,18 +13,18 @@ from qdot.formats.mjcf_read_names import Names
 from qdot.formats.mjcf_read_poses import poses
 from qdot.spatial import Transform
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 CONNECT, WELD, JOINT, TENDON = range(4)  # MuJoCo's numbers for kinds of constraints
 _SITE = 6  # as the type of an object; 1 is a body
 
 
-def softness(solref: list[float], solimp: list[float]) -> Softness:
-    """One record for all constraints that give way alike."""
-    return _softness(tuple(solref), tuple(solimp))
-
-
-@lru_cache(maxsize=1024)
-def _softness(solref: tuple[float, ...], solimp: tuple[float, ...]) -> Softness:
-    return Softness(solref, solimp)
+def softnesses(solref: NDArray[np.float64], solimp: NDArray[np.float64]) -> list[Softness]:
+    """How each constraint gives way, by two and by five numbers; one record for all that are alike."""
+    rows = [*map(tuple, np.hstack((solref, solimp)).tolist())]
+    made = {row: Softness(row[:2], row[2:]) for row in {*rows}}
+    return [made[row] for row in rows]
 
 
 def read_constraints(m: Any, names: Names) -> tuple[ConstraintRecord, ...]:
@@ -33,7 +34,7 @@ def read_constraints(m: Any, names: Names) -> tuple[ConstraintRecord, ...]:
     q0, lengths = m.qpos0[m.jnt_qposadr].tolist(), m.tendon_length0.tolist()
     on_body1 = poses(m.eq_data[:, 3:6], m.eq_data[:, 6:10])  # of welds
     records: list[ConstraintRecord] = []
-    for k, (kind, of, one, two, data, active, solref, solimp) in enumerate(
+    for k, (kind, of, one, two, data, active, soft) in enumerate(
         zip(
             m.eq_type.tolist(),
             m.eq_objtype.tolist(),
@@ -41,13 +42,12 @@ def read_constraints(m: Any, names: Names) -> tuple[ConstraintRecord, ...]:
             m.eq_obj2id.tolist(),
             m.eq_data.tolist(),
             m.eq_active0.tolist(),
-            m.eq_solref.tolist(),
-            m.eq_solimp.tolist(),
+            softnesses(m.eq_solref, m.eq_solimp),
             strict=True,
         )
     ):
         name = names.of["equality"][k]
-        how: dict[str, Any] = {"active": bool(active), "softness": softness(solref, solimp)}
+        how: dict[str, Any] = {"active": bool(active), "softness": soft}
         if kind in (CONNECT, WELD):
             between_sites = of == _SITE
             frame1, frame2 = (names.of["site" if between_sites else "body"][i] for i in (one, two))
@@ -70,17 +70,18 @@ def read_constraints(m: Any, names: Names) -> tuple[ConstraintRecord, ...]:
 
 def read_pairs(m: Any, names: Names) -> tuple[PairRecord, ...]:
     """Pairs of geoms with parameters of their own."""
+    if m.npair == 0:
+        return ()
     geoms = names.of["geom"]
     return tuple(
-        PairRecord(name, geoms[one], geoms[two], dim, tuple(friction), softness(ref, imp), tuple(dry), margin, gap)
-        for name, one, two, dim, friction, ref, imp, dry, margin, gap in zip(
+        PairRecord(name, geoms[one], geoms[two], dim, tuple(friction), soft, tuple(dry), margin, gap)
+        for name, one, two, dim, friction, soft, dry, margin, gap in zip(
             names.of["pair"],
             m.pair_geom1.tolist(),
             m.pair_geom2.tolist(),
             m.pair_dim.tolist(),
             m.pair_friction.tolist(),
-            m.pair_solref.tolist(),
-            m.pair_solimp.tolist(),
+            softnesses(m.pair_solref, m.pair_solimp),
             m.pair_solreffriction.tolist(),
             m.pair_margin.tolist(),
             m.pair_gap.tolist(),

@@ -7,6 +7,7 @@ taken to lie in the current directory.
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from posixpath import normpath
 from xml.etree.ElementTree import Element
@@ -29,15 +30,20 @@ class Texts:
     def __init__(self, main: Document) -> None:
         self.documents = [main]
         self.addresses: dict[str, Element] = {}
-        self.models: dict[Path, Demand | None] = {}
-        """The models of other files that are complete; None for those that are open."""
 
     def look_through(self) -> None:
         """Raise an `ElementError` where a text asks for what MuJoCo does not survive, or not for long."""
-        (main,) = self.documents
-        if main.source.folder is not None:
-            self.models[(main.source.folder / Path(main.source.file).name).resolve()] = None
-        _Model(main, self, 0).look_through()
+        _Model(self.documents[0], self, 0).look_through()
+
+    @cached_property
+    def models(self) -> dict[Path, Demand | None]:
+        """The models of other files that are complete; None for those that are open, as the main file is."""
+        source = self.documents[0].source
+        return {} if source.folder is None else {(source.folder / Path(source.file).name).resolve(): None}
+
+    def have(self, tag: str) -> bool:
+        """Whether some text has an element of this tag."""
+        return any(next(document.root.iter(tag), None) is not None for document in self.documents)
 
     def read(self, source: Source) -> Document:
         """One more of them."""

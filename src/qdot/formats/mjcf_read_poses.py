@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,35 @@ _LIGHTEST = 1e-15
 """MuJoCo's mjMINVAL: a mass [kg] or a moment below it counts for nothing."""
 
 
+class Places(NamedTuple):
+    """Poses of bodies, geoms and sites, each by its number."""
+
+    bodies: list[Transform]
+    geoms: list[Transform]
+    sites: list[Transform]
+
+
+def anchors_of(m: Any) -> NDArray[np.float64]:
+    """Where B's origin is in MuJoCo's frame of each body [m], shape (bodies, 3): the anchor of its last joint."""
+    anchors = np.zeros((m.nbody, 3))
+    anchors[m.jnt_bodyid] = m.jnt_pos  # of several joints, the last one stays
+    return anchors
+
+
+def places_of(m: Any, anchors: NDArray[np.float64]) -> Places:
+    """Where in B of its body each geom and site is; and in B of its parent each body with all joints at their
+    reference, moved to the anchor of its first joint."""
+    first = np.zeros((m.nbody, 3))
+    holds = m.body_jntnum > 0
+    first[holds] = m.jnt_pos[m.body_jntadr[holds]]
+    shift = np.einsum("bij,bj->bi", matrices(m.body_quat), first) if first.any() else 0.0
+    bodies = m.body_pos - anchors[m.body_parentid] + shift
+    geoms, sites = m.geom_pos - anchors[m.geom_bodyid], m.site_pos - anchors[m.site_bodyid]
+    placed = poses(np.concatenate((bodies, geoms, sites)), np.concatenate((m.body_quat, m.geom_quat, m.site_quat)))
+    end = m.nbody + m.ngeom
+    return Places(placed[: m.nbody], placed[m.nbody : end], placed[end:])
+
+
 def rotations(quaternions: NDArray[np.float64]) -> list[Mat3]:
     """Rotation matrices of unit quaternions (w, x, y, z), shape (n, 4)."""
     R = matrices(quaternions)
@@ -37,6 +66,8 @@ def poses(positions: NDArray[np.float64], quaternions: NDArray[np.float64]) -> l
 
 def shifts(positions: NDArray[np.float64]) -> list[Transform]:
     """Transforms by positions alone, shape (n, 3) [m]."""
+    if not positions.any():
+        return [IDENTITY] * len(positions)
     return [_pose(IDENTITY.rotation, p) for p in (positions + 0.0).tolist()]
 
 
@@ -77,11 +108,11 @@ def matrices(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rotation matrices, shape (n, 3, 3), of unit quaternions (w, x, y, z), shape (n, 4)."""
     w, x, y, z = quaternions.T
     rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     )
-    return np.moveaxis(np.array(rows), 2, 0)
+    return np.array(rows).T.reshape(-1, 3, 3)
 
 
 def _pose(R: Mat3, p: list[float]) -> Transform:

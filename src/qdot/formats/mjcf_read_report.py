@@ -52,12 +52,15 @@ _LEFT_OUT = "left out"
 _NOT_SIMULATED = "kept in the records"
 
 
-def findings(source: Source, compiled: Compiled, names: Names, disabled: frozenset[str]) -> Iterator[Item]:
-    """All items, from what is good to know to what changes the motion; `disabled` are the file's flags."""
+def findings(
+    source: Source, compiled: Compiled, names: Names, disabled: frozenset[str], viewed: bool
+) -> Iterator[Item]:
+    """All items, from what is good to know to what changes the motion; `disabled` are the file's flags, `viewed` tells
+    whether its texts say anything of the viewer."""
     m = compiled.model
     found = (
         (Severity.NOTE, _notes(compiled, names, disabled)),
-        (Severity.IGNORED, _ignored(m, names, compiled.spec)),
+        (Severity.IGNORED, _ignored(m, names, compiled.spec, viewed)),
         (Severity.KEPT, _kept(m, names)),
         (Severity.PHYSICS, _physics(m, names)),
     )
@@ -69,10 +72,13 @@ def findings(source: Source, compiled: Compiled, names: Names, disabled: frozens
 def _line(spec: Any, subject: str, text: str) -> int | None:
     """The line of the first thing that an item names, or of the first of its kind; None where MuJoCo does not know."""
     named = re.search(r"'([^']*)'", f"{subject} {text}")
-    kinds = sorted(_NAMED, key=lambda kind: kind not in subject)  # what the subject says it is comes first
-    elements = [getattr(spec, kind)(named.group(1)) for kind in kinds] if named else []
+    if named:
+        for kind in sorted(_NAMED, key=lambda kind: kind not in subject):  # what the subject says it is comes first
+            element = getattr(spec, kind)(named.group(1))
+            if element is not None:
+                return line_of(element.info)
     group = getattr(spec, _GROUPS[subject]) if subject in _GROUPS else []
-    return next((line_of(e.info) for e in (*elements, *group[:1]) if e is not None), None)
+    return line_of(group[0].info) if group else None
 
 
 def _notes(compiled: Compiled, names: Names, disabled: frozenset[str]) -> Iterator[tuple[str, str, str]]:
@@ -105,7 +111,7 @@ def _notes(compiled: Compiled, names: Names, disabled: frozenset[str]) -> Iterat
         yield "MuJoCo", f"its models have fields that qdot does not know: {', '.join(unknown)}", "not looked at"
 
 
-def _ignored(m: Any, names: Names, spec: Any) -> Iterator[tuple[str, str, str]]:
+def _ignored(m: Any, names: Names, spec: Any, viewed: bool) -> Iterator[tuple[str, str, str]]:
     for what, count in (
         ("cameras", m.ncam),
         ("lights", m.nlight),
@@ -122,9 +128,7 @@ def _ignored(m: Any, names: Names, spec: Any) -> Iterator[tuple[str, str, str]]:
     user = [what for what in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor") if _user(m, what)]
     if user:
         yield "user data", f"numbers for each {', '.join(user)}", _LEFT_OUT
-    options = [
-        name for name, usual in fields.OPTIONS_IGNORED.items() if not np.array_equal(getattr(m.opt, name), usual)
-    ]
+    options = [name for name, usual in fields.OPTIONS_IGNORED.items() if _plain(getattr(m.opt, name)) != usual]
     if options:
         yield "options", ", ".join(options), "left out: they say how exactly MuJoCo's solvers and sensors work"
     stat = spec.stat
@@ -146,7 +150,7 @@ def _ignored(m: Any, names: Names, spec: Any) -> Iterator[tuple[str, str, str]]:
         if moved.any():
             text = f"poses of mocap bodies in {_listed(names.of['key'], np.flatnonzero(moved))}"
             yield "keyframes", text, "left out: they have no place for them; the bodies are where the file puts them"
-    if _values(spec.visual) != _usual_values():
+    if viewed and _values(spec.visual) != _usual_values():
         yield "visual", "options of the viewer", _LEFT_OUT
 
 
@@ -244,8 +248,11 @@ def _drives(m: Any, names: Names) -> Iterator[tuple[str, str, str]]:
 
 def _values(visual: Any) -> list[Any]:
     """All that MuJoCo's options of the viewer say."""
-    values = _viewer_options()(visual)
-    return [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
+    return [_plain(value) for value in _viewer_options()(visual)]
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value.tolist()) if isinstance(value, np.ndarray) else value
 
 
 @lru_cache(maxsize=1)

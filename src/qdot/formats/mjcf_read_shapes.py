@@ -6,17 +6,16 @@ if it shares bits with other geoms (contype, conaffinity) or a <pair> names it.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.description import Contact, FrameRecord, Material, ShapeRecord
-from qdot.formats.mjcf_read_constraints import softness
+from qdot.description import Contact, FrameRecord, Material, ShapeRecord, Softness
 from qdot.formats.mjcf_read_names import Names
-from qdot.formats.mjcf_read_poses import poses
+from qdot.formats.mjcf_read_poses import Places
 from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Placed, Plane, Shape, Sphere
+from qdot.spatial import Transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,60 +25,63 @@ _UNPAINTED = (0.5, 0.5, 0.5, 1.0)
 """The colour that lets a material's show."""
 
 
-class Geom(IntEnum):
+class Geom:
     """MuJoCo's numbers for kinds of geoms; SDF is a distance field, which is drawn as a mesh."""
 
     PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
 
 
-def read_shapes(m: Any, names: Names, anchors: NDArray[np.float64]) -> list[list[ShapeRecord]]:
-    """The geoms of each body, the world's first."""
+def read_shapes(m: Any, names: Names, placements: list[Transform]) -> list[list[ShapeRecord]]:
+    """The geoms of each body, the world's first, at these placements."""
     look = Look(m, names)
-    paired = {*m.pair_geom1.tolist(), *m.pair_geom2.tolist()}
-    placements = poses(m.geom_pos - anchors[m.geom_bodyid], m.geom_quat)
-    contacts: dict[tuple[Any, ...], Contact] = {}
     shapes: list[list[ShapeRecord]] = [[] for _ in range(m.nbody)]
-    for k, (body, kind, size, data, matter, color, group, pose, *touch) in enumerate(
-        zip(
-            m.geom_bodyid.tolist(),
-            m.geom_type.tolist(),
-            m.geom_size.tolist(),
-            m.geom_dataid.tolist(),
-            m.geom_matid.tolist(),
-            colors(m.geom_rgba),
-            m.geom_group.tolist(),
-            placements,
-            m.geom_contype.tolist(),
-            m.geom_conaffinity.tolist(),
-            m.geom_condim.tolist(),
-            m.geom_friction.tolist(),
-            m.geom_solref.tolist(),
-            m.geom_solimp.tolist(),
-            m.geom_margin.tolist(),
-            m.geom_gap.tolist(),
-            m.geom_priority.tolist(),
-            m.geom_solmix.tolist(),
-            strict=True,
-        )
+    for body, kind, size, data, matter, color, group, pose, name, collides, contact in zip(
+        m.geom_bodyid.tolist(),
+        m.geom_type.tolist(),
+        m.geom_size.tolist(),
+        m.geom_dataid.tolist(),
+        m.geom_matid.tolist(),
+        colors(m.geom_rgba),
+        m.geom_group.tolist(),
+        placements,
+        names.of["geom"],
+        _colliding(m),
+        _contacts(m),
+        strict=True,
     ):
-        contype, affinity, condim, friction, solref, solimp, *rest = touch
-        key = (contype, affinity, condim, *friction, *solref, *solimp, *rest)
-        if key not in contacts:
-            contacts[key] = Contact(contype, affinity, condim, tuple(friction), softness(solref, solimp), *rest)
-        record = ShapeRecord(
-            Placed(look.shape(kind, size, data), pose),
-            visual=group < _GROUPS_SHOWN,
-            collision=bool(contype or affinity or k in paired),
-            material=look.material(matter, color),
-            name=names.of["geom"][k],
-            contact=contacts[key],
-            group=group,
-        )
-        shapes[body].append(record)
+        material, shown = look.material(matter, color), group < _GROUPS_SHOWN
+        placed = Placed(look.shape(kind, size, data), pose)
+        shapes[body].append(ShapeRecord(placed, shown, collides, material, name, contact, group))
     return shapes
 
 
-def read_frames(m: Any, names: Names, anchors: NDArray[np.float64]) -> tuple[FrameRecord, ...]:
+def _colliding(m: Any) -> list[bool]:
+    collides = (m.geom_contype | m.geom_conaffinity) != 0
+    collides[m.pair_geom1] = collides[m.pair_geom2] = True
+    flags: list[bool] = collides.tolist()
+    return flags
+
+
+def _contacts(m: Any) -> list[Contact]:
+    """How each geom takes part in contacts; one record for all that are alike."""
+    columns = (
+        *(m.geom_contype, m.geom_conaffinity, m.geom_condim, m.geom_priority),
+        *(m.geom_margin, m.geom_gap, m.geom_solmix, m.geom_friction, m.geom_solref, m.geom_solimp),
+    )
+    rows = [*map(tuple, np.column_stack(columns).tolist())]
+    made = {row: _contact(*row) for row in {*rows}}
+    return [made[row] for row in rows]
+
+
+def _contact(
+    kind: float, affinity: float, dimension: float, priority: float, margin: float, gap: float, mix: float, *rest: float
+) -> Contact:
+    (sliding, torsional, rolling), softness = rest[:3], Softness(rest[3:5], rest[5:])
+    friction = (sliding, torsional, rolling)
+    return Contact(int(kind), int(affinity), int(dimension), friction, softness, margin, gap, int(priority), mix)
+
+
+def read_frames(m: Any, names: Names, places: Places) -> tuple[FrameRecord, ...]:
     """Sites, each with the region that it is drawn as, and frames at the geoms that tendons wrap."""
     look, bodies = Look(m, names), names.of["body"]
     frames = [
@@ -94,7 +96,7 @@ def read_frames(m: Any, names: Names, anchors: NDArray[np.float64]) -> tuple[Fra
         for name, body, pose, kind, size, data, matter, color, group in zip(
             names.of["site"],
             m.site_bodyid.tolist(),
-            poses(m.site_pos - anchors[m.site_bodyid], m.site_quat),
+            places.sites,
             m.site_type.tolist(),
             m.site_size.tolist(),
             m.site_dataid.tolist(),
@@ -104,13 +106,10 @@ def read_frames(m: Any, names: Names, anchors: NDArray[np.float64]) -> tuple[Fra
             strict=True,
         )
     ]
-    wrapped = sorted(names.wraps)
-    if not wrapped:
-        return tuple(frames)
-    of = m.geom_bodyid[wrapped]
-    placements = poses(m.geom_pos[wrapped] - anchors[of], m.geom_quat[wrapped])
-    for geom, body, pose in zip(wrapped, of.tolist(), placements, strict=True):
-        frames.append(FrameRecord(names.wraps[geom], bodies[body], pose))
+    holders = m.geom_bodyid.tolist()
+    frames += (
+        FrameRecord(name, bodies[holders[geom]], places.geoms[geom]) for geom, name in sorted(names.wraps.items())
+    )
     return tuple(frames)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
 from qdot.description import Pulley, TendonRecord, Via, Weighted, Wrap
-from qdot.formats.mjcf_read_constraints import softness
+from qdot.formats.mjcf_read_actuators import ranges
+from qdot.formats.mjcf_read_constraints import softnesses
 from qdot.formats.mjcf_read_names import Names
 from qdot.formats.mjcf_read_shapes import Look, colors
 
 
-class Element(IntEnum):
+class Element:
     """MuJoCo's numbers for elements of a path."""
 
     JOINT, PULLEY, SITE, SPHERE, CYLINDER = range(1, 6)
@@ -42,13 +42,11 @@ def read_tendons(
         m.tendon_lengthspring.tolist(),
         m.tendon_frictionloss.tolist(),
         m.tendon_armature.tolist(),
-        _ranges(m.tendon_limited, m.tendon_range),
+        ranges(m.tendon_limited, m.tendon_range),
         m.tendon_margin.tolist(),
-        m.tendon_solref_lim.tolist(),
-        m.tendon_solimp_lim.tolist(),
-        m.tendon_solref_fri.tolist(),
-        m.tendon_solimp_fri.tolist(),
-        _ranges(m.tendon_actfrclimited, m.tendon_actfrcrange),
+        softnesses(m.tendon_solref_lim, m.tendon_solimp_lim),
+        softnesses(m.tendon_solref_fri, m.tendon_solimp_fri),
+        ranges(m.tendon_actfrclimited, m.tendon_actfrcrange),
         m.tendon_width.tolist(),
         m.tendon_matid.tolist(),
         colors(m.tendon_rgba),
@@ -56,7 +54,7 @@ def read_tendons(
     )
     records = []
     for k, (name, path, stiffness, damping, rest, friction, armature, limits, *others) in enumerate(rows):
-        margin, limit_ref, limit_imp, dry_ref, dry_imp, forces, width, matter, color = others
+        margin, at_limit, dry, forces, width, matter, color = others
         inertia, damper = drives.get(k, (0.0, 0.0))
         records.append(
             TendonRecord(
@@ -69,8 +67,8 @@ def read_tendons(
                 armature=armature + inertia,
                 range=limits,
                 margin=margin,
-                limit_softness=softness(limit_ref, limit_imp),
-                friction_softness=softness(dry_ref, dry_imp),
+                limit_softness=at_limit,
+                friction_softness=dry,
                 force_range=forces,
                 width=width,
                 color=look.material(matter, color).color,
@@ -103,7 +101,3 @@ def _element(m: Any, names: Names, kind: int, number: int, parameter: float) -> 
         case _:
             side = names.of["site"][int(parameter)] if parameter >= 0 else None
             return Wrap(names.wraps[number], float(m.geom_size[number, 0]), kind == Element.CYLINDER, side)
-
-
-def _ranges(limited: Any, values: Any) -> list[tuple[float, float] | None]:
-    return [(low, high) if on else None for on, (low, high) in zip(limited.tolist(), values.tolist(), strict=True)]

@@ -15,10 +15,11 @@ from qdot.algebra import Vec3
 from qdot.description import Description, Fluid, Report
 from qdot.errors import ModelError, QdotError
 from qdot.formats.mjcf_read_actuators import read_actuators, reflected
-from qdot.formats.mjcf_read_bodies import anchors_of, read_bodies
+from qdot.formats.mjcf_read_bodies import read_bodies
 from qdot.formats.mjcf_read_constraints import read_constraints, read_exclusions, read_pairs
 from qdot.formats.mjcf_read_files import Texts
 from qdot.formats.mjcf_read_names import Names, read_names
+from qdot.formats.mjcf_read_poses import anchors_of, places_of
 from qdot.formats.mjcf_read_report import findings
 from qdot.formats.mjcf_read_scene import read_fluid, read_keyframes, read_options, read_sensors
 from qdot.formats.mjcf_read_shapes import read_frames, read_shapes
@@ -49,24 +50,25 @@ def read_mjcf(document: Document, resolver: Resolver | None = None) -> Reading:
     names = read_names(compiled.model, wrapped_geoms(compiled.model))
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite, `assemble` refuses
-            description = _translated(source, compiled, names)
+            description = _translated(source, compiled, names, texts.have("visual"))
     except QdotError as error:
         raise ModelError(f"{source.file}: {error}") from error
     return Reading(description, lambda body: _lines(compiled.spec, names).get(body))  # rarely asked
 
 
-def _translated(source: Source, compiled: Compiled, names: Names) -> Description:
+def _translated(source: Source, compiled: Compiled, names: Names, viewed: bool) -> Description:
     m, mujoco = compiled.model, library()
     options = read_options(m, mujoco)
     off = options.disabled & SETTLED
     joint_drives, tendon_drives = reflected(m)
     anchors = anchors_of(m)
-    shapes = read_shapes(m, names, anchors)
+    places = places_of(m, anchors)
+    shapes = read_shapes(m, names, places.geoms)
     return Description(
         names.model,
         Vec3.zero() if "gravity" in off else Vec3(*m.opt.gravity.tolist()),
-        read_bodies(m, names, anchors, shapes, joint_drives, off),
-        read_frames(m, names, anchors),
+        read_bodies(m, names, anchors, places.bodies, shapes, joint_drives, off),
+        read_frames(m, names, places),
         world_shapes=tuple(shapes[0]),
         constraints=read_constraints(m, names),
         tendons=read_tendons(m, names, tendon_drives, off),
@@ -77,7 +79,7 @@ def _translated(source: Source, compiled: Compiled, names: Names) -> Description
         keyframes=read_keyframes(m, names),
         fluid=Fluid() if {"spring", "damper"} <= off else read_fluid(m),
         options=replace(options, disabled=options.disabled - SETTLED),
-        report=Report(tuple(findings(source, compiled, names, options.disabled))),
+        report=Report(tuple(findings(source, compiled, names, options.disabled, viewed))),
     )
 
 

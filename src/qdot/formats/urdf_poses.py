@@ -50,8 +50,8 @@ class Poses:
     def _rotation(self, origin: Element, rpy: str | None) -> Mat3:
         if rpy not in self._rotations:
             roll, pitch, yaw = numbers(origin, "rpy", 3)
-            turns = roll or pitch or yaw
-            self._rotations[rpy] = Transform.rpy(roll, pitch, yaw).rotation if turns else IDENTITY.rotation
+            X = Transform.rpy(roll, pitch, yaw, IDENTITY.position) if roll or pitch or yaw else IDENTITY
+            self._rotations[rpy] = X.rotation
         return self._rotations[rpy]
 
 

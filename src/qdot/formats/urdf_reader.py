@@ -7,6 +7,7 @@ something without a word. Each link becomes a body whose frame is the link's; ea
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from itertools import count
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -100,7 +101,12 @@ def _read(document: Document, free_base: bool, resolver: Resolver, with_shapes: 
         constraints=tuple(couplings_of(tree.joints, joints, joint_names, findings)),
         report=findings.report(),
     )
-    return Reading(description, lambda body: document.line(massive[body]))
+
+    @cache
+    def lines() -> dict[str, int]:
+        return dict(zip(massive, document.lines([*massive.values()]), strict=True))
+
+    return Reading(description, lambda body: lines()[body])
 
 
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────

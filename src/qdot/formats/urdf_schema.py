@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from xml.etree.ElementTree import Element
 
 from qdot.description import Item, Report, Severity
@@ -27,13 +26,12 @@ class Findings:
         self._kinds.setdefault((severity, subject, found, done), []).extend(elements)
 
     def report(self) -> Report:
-        """All items, in the order in which they were found first."""
-        lines = self.document.lines([elements[0] for elements in self._kinds.values()])
+        """All items, in the order in which they were found first; their lines are found when somebody asks."""
         items = []
-        for ((severity, subject, found, done), elements), line in zip(self._kinds.items(), lines, strict=True):
+        for (severity, subject, found, done), elements in self._kinds.items():
             number = f" ({len(elements)} times, first here)" if len(elements) > 1 else ""
-            items.append(Item(severity, subject, found + number, done, self.document.source.file, line))
-        return Report(tuple(items))
+            items.append(Item(severity, subject, found + number, done, self.document.source.file))
+        return Report(items, self.document.lines_later([elements[0] for elements in self._kinds.values()]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def report_the_rest(elements: list[Element], known: Tag, findings: Findings, mov
 
     `moves` tells whether they have a part in the motion; what looks like a slip of the pen then changes the motion.
     """
-    if not known.attributes.issuperset(chain.from_iterable([element.attrib for element in elements])):
+    if not known.attributes.issuperset(set().union(*[element.attrib for element in elements])):
         for element in elements:
             for attribute in sorted(element.attrib.keys() - known.attributes):
                 _report_attribute(element, attribute, known, findings, moves)
@@ -220,8 +218,8 @@ def _report_gazebo(elements: list[Element], findings: Findings) -> None:
         if tag not in ("turnGravityOff", "gravity"):
             findings.add(Severity.IGNORED, "<gazebo>", found, f"left out: {why}", *children)
             continue
-        for child in children:
-            is_off = (findings.document.content(child).lower() in ("true", "1")) == (tag == "turnGravityOff")
+        for child, content in zip(children, findings.document.contents(children), strict=True):
+            is_off = (content.lower() in ("true", "1")) == (tag == "turnGravityOff")
             why = "Gazebo would take the weight off the link" if is_off else "it is what URDF says anyway"
             findings.add(Severity.IGNORED, "<gazebo>", found, f"left out: {why}", child)
     empty = [element for element in elements if not len(element)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, count
+from functools import partial
+from itertools import chain
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -46,7 +46,7 @@ _DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']"
 _TAG_AND_TEXT = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>([^<]*)""")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Document:
     """A text as UTF-8, and its root element; an element has its tag, attributes as strings and children in order."""
 
@@ -60,43 +60,24 @@ class Document:
 
     def lines(self, elements: Sequence[Element]) -> list[int]:
         """Those of many elements at once."""
-        if not elements:
-            return []
-        ends = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n"))
-        lines: list[int] = (np.searchsorted(ends, [self._place(element) for element in elements]) + 1).tolist()
-        return lines
+        return self.lines_later(elements)()
 
-    def content(self, element: Element) -> str:
-        """What is written between the tag of an element and the first thing inside it, without space around it."""
-        found = _TAG_AND_TEXT.match(self.text, self._place(element))
-        written = found.group(1) if found and not found.group().endswith(b"/>") else b""
-        return unescape(written.decode().strip(), {"&quot;": '"', "&apos;": "'"})
+    def lines_later(self, elements: Sequence[Element]) -> Callable[[], list[int]]:
+        """`lines`, found when they are asked for; until then the text is kept, but not its elements."""
+        return partial(_lines, self.text, self._numbers(elements))
+
+    def contents(self, elements: Sequence[Element]) -> list[str]:
+        """What is written between the tag of each element and the first thing inside it, without space around it."""
+        return [_content(self.text, place) for place in _places(self.text)[self._numbers(elements)].tolist()]
 
     def __contains__(self, element: Element) -> bool:
-        return element in self._numbers
+        return any(other is element for other in self.root.iter())
 
-    @cached_property
-    def _numbers(self) -> dict[Element, int]:
-        return dict(zip(self.root.iter(), count()))
-
-    def _place(self, element: Element) -> int:
-        return int(self._tags[self._numbers[element]])
-
-    @cached_property
-    def _tags(self) -> NDArray[np.intp]:
-        """Where in the text each element begins."""
-        letters = np.frombuffer(self.text, np.uint8)
-        brackets = np.flatnonzero(letters == ord("<"))
-        after = letters[brackets + 1]
-        special = (after == ord("!")) | (after == ord("?"))
-        tags = brackets[~special & (after != ord("/"))]
-        starts, ends = [-1], [-1]
-        for start in brackets[special].tolist():
-            if start > ends[-1]:
-                starts.append(start)
-                ends.append(_end(self.text, start))
-        before = np.searchsorted(starts, tags) - 1
-        return tags[tags > np.array(ends)[before]]  # not those within comments and the like
+    def _numbers(self, elements: Sequence[Element]) -> list[int]:
+        """The tenth element has the number nine."""
+        wanted = set(elements)
+        numbers = {element: k for k, element in enumerate(self.root.iter()) if element in wanted}
+        return [numbers[element] for element in elements]
 
 
 class ElementError(Exception):
@@ -257,6 +238,34 @@ def _require_tags(source: Source, text: bytes) -> None:
             f"{source.at(line)}: what begins here goes on for more than {LONGEST} bytes without another "
             "tag; put large data into a file of their own"
         )
+
+
+def _places(text: bytes) -> NDArray[np.intp]:
+    """Where in a text each element begins."""
+    letters = np.frombuffer(text, np.uint8)
+    brackets = np.flatnonzero(letters == ord("<"))
+    after = letters[brackets + 1]
+    special = (after == ord("!")) | (after == ord("?"))
+    tags = brackets[~special & (after != ord("/"))]
+    starts, ends = [-1], [-1]
+    for start in brackets[special].tolist():
+        if start > ends[-1]:
+            starts.append(start)
+            ends.append(_end(text, start))
+    before = np.searchsorted(starts, tags) - 1
+    return tags[tags > np.array(ends)[before]]  # not those within comments and the like
+
+
+def _lines(text: bytes, numbers: list[int]) -> list[int]:
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    lines: list[int] = (np.searchsorted(ends, _places(text)[numbers]) + 1).tolist()
+    return lines
+
+
+def _content(text: bytes, place: int) -> str:
+    found = _TAG_AND_TEXT.match(text, place)
+    written = found.group(1) if found and not found.group().endswith(b"/>") else b""
+    return unescape(written.decode().strip(), {"&quot;": '"', "&apos;": "'"})
 
 
 def _end(text: bytes, start: int) -> int:

@@ -24,10 +24,17 @@ def assemble(source: Mechanism | Description) -> Model:
     description = source.description() if isinstance(source, Mechanism) else source
     if not isinstance(description, Description):
         raise ModelError(f"assemble takes a qdot.Mechanism or a Description, got {source!r}")
+    return assembled(description)
+
+
+def assembled(description: Description, *, inertias_settled: bool = False) -> Model:
+    """The model of a description, in which somebody may have looked at all inertias already."""
     where = f"mechanism {description.name!r}"
     _scalars(description.gravity, f"{where}: its gravity")
     for record in description.bodies:
-        _check_body(record, where, description.allow_unphysical)
+        _check_body(record, where)
+        if not inertias_settled:
+            _check_inertia(record, where, description.allow_unphysical)
     _names([b.name for b in description.bodies] + [f.name for f in description.frames], where, "bodies or frames")
     _names([b.joint_name for b in description.bodies] + [c.name for c in description.loops], where, "joints")
     records = {body.name: body for body in description.bodies}
@@ -71,7 +78,7 @@ def _frames(description: Description, bodies: tuple[Body, ...], where: str) -> d
     return frames
 
 
-def _check_body(record: BodyRecord, where: str, allow_unphysical: bool) -> None:
+def _check_body(record: BodyRecord, where: str) -> None:
     what = f"{where}: body {record.name!r}"
     if not isinstance(record.joint, Joint):
         raise ModelError(f"{what}: its joint is one of qdot.joints, got {record.joint!r}")
@@ -83,6 +90,10 @@ def _check_body(record: BodyRecord, where: str, allow_unphysical: bool) -> None:
         _scalars([record.gravity_compensation], f"{what}: its gravity compensation")
     if record.home:
         _check_configuration(record.joint, record.home, f"{what}: the configuration it starts in")
+
+
+def _check_inertia(record: BodyRecord, where: str, allow_unphysical: bool) -> None:
+    what = f"{where}: body {record.name!r}"
     if not isinstance(record.inertia, Inertia):
         raise ModelError(f"{what}: its inertia is a qdot.spatial.Inertia, got {record.inertia!r}")
     if surely_physical(record.inertia):
@@ -106,30 +117,35 @@ def _check_loop(loop: LoopRecord, frames: Mapping[str, Frame], where: str) -> No
 def _filled(record: BodyRecord, where: str) -> Passive:
     """A joint's passive values, one for each freedom, zero where nothing was said."""
     joint, given = record.joint, record.passive
-    what = f"{where}: joint {record.joint_name!r}"
     if given.rest:
-        _check_configuration(joint, given.rest, f"{what}: the rest configuration of its spring")
+        _check_configuration(joint, given.rest, f"{_joint(record, where)}: the rest configuration of its spring")
+    none = (0,) * joint.nv
     return Passive(
-        _row("armature", given.armature, joint.nv, what),
-        _row("damping", given.damping, joint.nv, what),
-        _row("friction", given.friction, joint.nv, what),
-        _row("stiffness", given.stiffness, joint.nv, what),
+        _row("armature", given.armature, record, where) if given.armature else none,
+        _row("damping", given.damping, record, where) if given.damping else none,
+        _row("friction", given.friction, record, where) if given.friction else none,
+        _row("stiffness", given.stiffness, record, where) if given.stiffness else none,
         given.rest or tuple(joint.neutral()),
     )
 
 
-def _row(name: str, row: tuple[Scalar, ...], nv: int, what: str) -> tuple[Scalar, ...]:
-    if not row:
-        return (0,) * nv
+def _row(name: str, row: tuple[Scalar, ...], record: BodyRecord, where: str) -> tuple[Scalar, ...]:
+    nv = record.joint.nv
     if len(row) != nv:
-        raise JointError(f"{what}: {nv} values of {name} expected, one for each freedom, got {len(row)}")
+        wanted = f"{nv} values of {name} expected, one for each freedom"
+        raise JointError(f"{_joint(record, where)}: {wanted}, got {len(row)}")
     for x in row:
         if type(x) is float and 0 <= x < inf:  # as in files
             continue
         problem = scalar_problem(x) or ("it is negative" if is_number(x) and x < 0 else None)
         if problem is not None:
-            raise JointError(f"{what}: {name} must be zero or positive, got {x!r}: {problem}")
+            raise JointError(f"{_joint(record, where)}: {name} must be zero or positive, got {x!r}: {problem}")
     return tuple(row)
+
+
+def _joint(record: BodyRecord, where: str) -> str:
+    """How messages call the joint of a body."""
+    return f"{where}: joint {record.joint_name!r}"
 
 
 def _check_configuration(joint: Joint, q: tuple[Scalar, ...], what: str) -> None:

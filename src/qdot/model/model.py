@@ -25,13 +25,15 @@ from qdot.description.constraints import ConstraintRecord
 from qdot.errors import ModelError, UnknownNameError
 from qdot.joints import Joint
 from qdot.model.state import State
+from qdot.quick import quick
 from qdot.spatial import Inertia, Transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
+@quick
+@dataclass(frozen=True, eq=False, slots=True)
 class Body:
     """A body by its number: `qs` and `dofs` are its joint's places in q and v; `parent` < `index`, 0 is the world."""
 
@@ -64,7 +66,8 @@ class Body:
         return self.record.inertia
 
 
-@dataclass(frozen=True, eq=False)
+@quick
+@dataclass(frozen=True, eq=False, slots=True)
 class Frame:
     """A frame fixed on a body: a body's own, the world's, or a named one."""
 

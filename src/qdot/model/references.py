@@ -38,6 +38,7 @@ from qdot.model.model import Frame
 from qdot.spatial import IDENTITY, pose_problem
 
 ACTIVATIONS = ("integrator", "filter", "filterexact")
+_PLAIN = (float, int)
 
 
 class References:
@@ -253,7 +254,7 @@ def _branches(path: Iterable[Any]) -> list[list[Any]]:
 
 def _numbers(values: Iterable[Any], what: str) -> None:
     for x in values:
-        problem = None if type(x) is float and isfinite(x) else scalar_problem(x)  # files hold thousands of floats
+        problem = None if type(x) in _PLAIN and isfinite(x) else scalar_problem(x)  # files hold thousands of them
         if problem is not None:
             raise ModelError(f"{what} has an entry that cannot be: {problem}")
 
