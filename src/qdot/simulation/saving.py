@@ -148,10 +148,11 @@ def _run(file: Path, arrays: Arrays, about: Mapping[str, Any], given: Model | No
     if "checkpoint" in about:
         point = Checkpoint(**about["checkpoint"], count=arrays["checkpoint/count"], memory=arrays["checkpoint/memory"])
     states = [State.of(model, arrays["events/q"][k], arrays["events/v"][k]) for k in range(len(about["events"]))]
+    rows: dict[str, Any] = {name: arrays[name] if name in arrays else np.empty(0) for name in ROWS}
     return Trajectory(
         model,
         arrays["time"],
-        **{name: arrays[name] for name in ROWS},
+        **rows,
         ledger=tuple(about["ledger"]),
         row_names=tuple(about["rows"]),
         constraint_units=dict(about["constraint_units"]),

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import time as clock
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.algebra import as_array
+from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, kind_of
 from qdot.errors import CompileError, QdotError
 from qdot.model.model import Model, require_model
 from qdot.programs import parameters as constants
 from qdot.programs.compiled import Compiled
 from qdot.programs.traced import Request
 from qdot.simulation import arguments
+from qdot.simulation.afterwards import inputs_of, multipliers_of
 from qdot.simulation.bounds import LimitKind, Stops
+from qdot.simulation.contacts import require_room
 from qdot.simulation.controls import Drive
 from qdot.simulation.events import Event, Watch, events_of
 from qdot.simulation.explain import Ordinary, explained
 from qdot.simulation.forces import AppliedForce
-from qdot.simulation.integrators import Integrator, integrator_of
+from qdot.simulation.integrators import Integrator
 from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
 from qdot.simulation.records import Records
+from qdot.simulation.reporting import COLUMNS
 from qdot.simulation.stabilisation import Projection, Stabilisation
-from qdot.simulation.stepping import constraint_forces, shapes, stepped
+from qdot.simulation.stepping import memory_of, shapes, stepped
 from qdot.simulation.system import Constraint, Setup, System
 from qdot.simulation.trajectory import Checkpoint, Trajectory
+from qdot.simulation.tunnelling import Passed, passed_through
 from qdot.simulation.units import constraint_units
 
 if TYPE_CHECKING:
@@ -79,6 +83,9 @@ class Simulation:
     (control, forces, constraints and integrator are to be given again). q (batch, nq) and v (batch, nv) start many runs
     at once, and so do `parameters`, model constants by path with a value for each run. `control` are the signals of the
     actuators, (nu,), `tau` joint forces, (nv,): constants, a row for each step, or functions of (t, q, v).
+
+    `contact` is how bodies touch, not at all unless given: "soft", "hard", "lcp", "impulse", "penalty", or one of
+    `qdot.contact` with settings. Its `residuals` have to be asked for where they cost, for soft and penalty.
     """
 
     def __init__(
@@ -87,7 +94,7 @@ class Simulation:
         state: Any = None,
         dt: float | None = None,
         *,
-        integrator: str | Integrator = "rk4",
+        integrator: str | Integrator | None = None,
         control: Any = None,
         tau: Any = None,
         forces: Iterable[AppliedForce] = (),
@@ -95,6 +102,8 @@ class Simulation:
         solver: str = "auto",
         stabilisation: str | Stabilisation = "projection",
         limits: str | LimitKind = "stops",
+        contact: str | Kind | None = None,
+        residuals: bool = False,
         events: Iterable[Event] = (),
         ledger: bool = False,
         activation: Any = None,
@@ -111,7 +120,8 @@ class Simulation:
             parameters = before.parameters if parameters is None else parameters
         self._dt = arguments.step_of(model, dt)
         self._start = arguments.start_of(start)
-        self.integrator = integrator_of(integrator)
+        kind = kind_of(contact)
+        self.integrator = arguments.integrator_for(kind, integrator)
         q, v = arguments.state_of(model, state)
         w = arguments.vector(model, "activation", np.zeros(model.na) if activation is None else activation)
         self._parameters = arguments.parameters_of(parameters)
@@ -129,6 +139,8 @@ class Simulation:
             solver=arguments.solver_name(solver),
             stabilisation=arguments.stabilisation_of(stabilisation),
             limits=arguments.limits_of(limits),
+            contact=kind,
+            residuals=residuals and kind is not None,
             events=events_of(events),
             ledger=ledger,
         )
@@ -136,18 +148,20 @@ class Simulation:
         self.setup = self._system.setup
         if before is None:
             arguments.require_consistent(self._system, self.start, q, v)
-            if isinstance(self.setup.limits, Stops):
+            if isinstance(self.setup.limits, Stops) and self.setup.contact is None:
                 arguments.require_within_limits(self._system, q)
         first = {
             "q": q, "v": v, "activation": w, "count": np.zeros(1), "work": np.zeros(len(self._system.ledger)),
-            "memory": np.array(self.integrator.memory(self._system), dtype=float),
+            "memory": np.array(memory_of(self._system, self.integrator), dtype=float),
         }  # fmt: skip
         if before is not None:
-            first |= before.carried(self.dt, self._system.ledger, self.integrator.name)
+            kept = before.carried(self.dt, self._system.ledger, self.integrator.name)
+            first |= {name: x for name, x in kept.items() if x.shape[-1] == first[name].shape[-1]}
         self._records = Records(first, self._results(), batch)
         last = self._records.last
         self._watch = Watch(model, self.setup.events, batch, self.time, last["q"], last["v"])
         self._spent = 0.0
+        self._tunnels: list[Passed] = []
         projected = self.integrator.settles or isinstance(self.setup.stabilisation, Projection)
         driven = control is not None or tau is not None or bool(self._parameters)
         self._ordinary = Ordinary.of(self._system, self.dt, projected, q, v, driven=driven)
@@ -180,11 +194,15 @@ class Simulation:
             records.array("activation"),
             records.array("work"),
             tuple(system.ledger),
-            self._constraint_forces() if system.row_count else np.empty(0),
+            self._of_records("multipliers") if system.row_count else np.empty(0),
             tuple(system.row_names),
             records.array("drift") if system.row_count else np.empty(0),
             constraint_units=constraint_units(self.model, self.setup.constraints),
             parameters=self._parameters,
+            contact=np.nan_to_num(records.array("contact")) if "contact" in records.results else np.empty(0),
+            inputs=self._of_records("inputs") if self.setup.contact is not None else np.empty(0),
+            tunnels=tuple(self._tunnels),
+            system=self._system,
             checkpoint=Checkpoint(
                 self.start, self.dt, self.integrator.name, records.last["count"].copy(), records.last["memory"].copy()
             ),
@@ -218,6 +236,7 @@ class Simulation:
                 window = self._watched(window, held, driven)
                 bad = self._ordinary.first_bad(window)
                 window = window if bad is None else bad.before(window)
+                self._look_for_tunnels(window)
                 came = len(window["count"]) - 1
                 ends = list(range(record - 1 - done % record, came, record)) if record > 1 else []
                 done += came
@@ -227,6 +246,7 @@ class Simulation:
                 self._records.keep(window, slice(came) if record == 1 else ends, driven)
                 if bad is not None:
                     self._watch.forget(self.time)
+                    require_room(self.trajectory, bad.row)
                     drives = {"control": self._control, "tau": self._tau}
                     raise explained(
                         bad, self.trajectory, self._system, self.integrator, self._ordinary, (held, driven), drives
@@ -235,6 +255,13 @@ class Simulation:
                 self._spent += clock.perf_counter() - began
                 if clock.perf_counter() - began < BETWEEN_LOOKS / 2:
                     size = min(2 * size, self._longest)
+
+    def _look_for_tunnels(self, window: Mapping[str, Array]) -> None:
+        """Warn of shapes that passed through each other; hard contacts look ahead."""
+        found = passed_through(self.model, window, self.start, self.dt) if self._system.may_tunnel else []
+        if found and not self._tunnels:
+            warnings.warn(found[0].told(self.model, self.dt), RuntimeWarning, stacklevel=4)
+        self._tunnels += found
 
     def _rolled(
         self, done: int, size: int, threads: int | None
@@ -279,38 +306,16 @@ class Simulation:
         piece = {name: x[k : k + 1 + (name in state)] for name, x in window.items()}
         self._program.rollout(1, piece, held, {name: x[k : k + 1] for name, x in driven.items()}, threads)
 
-    def _constraint_forces(self) -> Array:
-        """Of all records, with the inputs of the steps that led to them (the first: of the step from there)."""
-        for k, part in enumerate(self._records.parts):
-            if "multipliers" not in part:
-                part["multipliers"] = self._forces_of(
-                    part, self._records.parts[min(k + 1, len(self._records.parts) - 1)]
-                )
-        return self._records.array("multipliers")
-
-    def _forces_of(self, part: Mapping[str, Array], following: Mapping[str, Array]) -> Array:
-        """The text on lanes, all records of a part at once: few look at forces, so compiling them would not pay."""
-        rows = part["count"].shape[:-1]
-        total = prod(rows)
-
-        def lanes(x: Array, shape: tuple[int, ...]) -> Any:
-            flat = np.broadcast_to(x, (*rows, *shape)).reshape(total, *shape)
-            return [*np.moveaxis(flat, -1, 0)] if shape else flat
-
-        model = self.model
-        if self._parameters:
-            sizes = {path: constants.shape_of(model, path) for path in self._parameters}
-            given = {path: lanes(x, sizes[path]) for path, x in self._parameters.items()}
-            model = constants.with_parameters(model, given)
-        inputs = {}
-        for name, drive in (("control", self._control), ("tau", self._tau)):
-            x = part[name] if name in part else following[name][:1] if name in following else drive.held
-            inputs[name] = lanes(x, drive.held.shape[-1:])
-        state = {name: lanes(part[name], part[name].shape[-1:]) for name in ("q", "v", "activation", "count")}
-        timing = [self.start, self.dt]
-        with np.errstate(all="ignore"):
-            found = constraint_forces(model, **state, **inputs, timing=timing, setup=self.setup)
-        return as_array(found, (total,)).reshape(*rows, self._system.row_count)
+    def _of_records(self, name: str) -> Array:
+        """Inputs, or forces of constraints, of all records; found out when they are first asked for."""
+        parts, drives = self._records.parts, {"control": self._control, "tau": self._tau}
+        for part, following in zip(parts, [*parts[1:], parts[-1]], strict=True):
+            if "inputs" not in part:
+                part["inputs"] = inputs_of(part, following, drives)
+            if name == "multipliers" and name not in part:
+                given = part["inputs"], self._parameters, (self.start, self.dt)
+                part[name] = multipliers_of(self._system, part, *given)
+        return self._records.array(name)
 
     def _watched(
         self, window: dict[str, Array], held: Mapping[str, Any], driven: Mapping[str, Any]
@@ -333,7 +338,7 @@ class Simulation:
             return found
 
         times = self.start + state["count"][:, 0, 0] * self.dt
-        fresh = np.array(self.integrator.memory(self._system), dtype=float)
+        fresh = np.array(memory_of(self._system, self.integrator), dtype=float)
         return self._watch.look(window, times, self.dt, fresh, shorter)
 
     @property
@@ -360,8 +365,11 @@ class Simulation:
         return held, driven
 
     def _results(self) -> dict[str, int]:
-        rows = self._system.row_count
-        found = {"drift": 2} if rows else {}
+        found = {"drift": 2} if self._system.row_count else {}
+        if self.setup.residuals or isinstance(self.setup.contact, (Hard, Lcp, Impulse)):
+            found["contact"] = len(COLUMNS)
+        if self._system.may_tunnel:
+            found["farthest"] = 1
         return found | ({"events": len(self.setup.events)} if self.setup.events else {})
 
     def _compiled(self) -> Compiled:

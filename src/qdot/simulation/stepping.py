@@ -8,13 +8,20 @@ from typing import Any
 from qdot.algebra import Scalar, Scalars
 from qdot.algorithms.frames import Choice, body_frames
 from qdot.algorithms.limits import limited
+from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
+from qdot.contact.soft import Soft
 from qdot.model.model import Model
 from qdot.simulation.bounds import Stops
 from qdot.simulation.impacts import Bouncing
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase
+from qdot.simulation.reporting import Report, pushing_report
+from qdot.simulation.softly import solved_at
 from qdot.simulation.stabilisation import Drifting
+from qdot.simulation.striking import Striking
 from qdot.simulation.system import Inputs, Setup, System
+from qdot.simulation.touching import met, touching_step
+from qdot.simulation.tunnelling import farthest
 
 
 def stepped(
@@ -39,16 +46,26 @@ def stepped(
     if integrator.settles and not system.is_bounded:
         system = System(model, replace(setup, stabilisation=Drifting()), frames)
     start, dt = timing
-    inputs = Inputs(list(control), list(tau), dt)
+    own, guess = _parted(system, integrator, memory)
+    inputs = Inputs(list(control), list(tau), dt, guess=guess)
     before = Phase(start + count[0] * dt, list(q), list(v), list(activation), list(work))
-    stepped = settled_step(system, integrator, before, inputs, dt, list(memory))
+    stepped, report = settled_step(system, integrator, before, inputs, dt, own)
     after = stepped.phase
+    remembered = list(stepped.memory)
+    if system.soft is not None:
+        remembered += solved_at(system, system.soft, before, inputs)[1].a
     found = {
         "q": after.q, "v": after.v, "activation": after.activation, "count": [count[0] + 1], "work": after.work,
-        "memory": stepped.memory,
+        "memory": remembered[: len(memory)],
     }  # fmt: skip
     if system.row_count:
         found |= {"drift": system.drift(after)}
+    if report is not None:
+        found["contact"] = report.row()
+    elif setup.residuals and isinstance(setup.contact, (Soft, Penalty)):
+        found["contact"] = pushing_report(system, setup.contact, before, inputs, after.v).row()
+    if system.may_tunnel:
+        found["farthest"] = [farthest(model, before.q, before.v, dt)]
     if setup.events:
         found["events"] = [event.value(after.time, after.q, after.v) for event in setup.events]
     return found
@@ -56,14 +73,19 @@ def stepped(
 
 def settled_step(
     system: System, integrator: Integrator, phase: Phase, inputs: Inputs, dt: Scalar, memory: list[Scalar]
-) -> Stepped:
-    """A step with what happens at its end, or within it where things bounce."""
+) -> tuple[Stepped, Report | None]:
+    """A step with what happens at its end, or within it where things bounce; and how well contacts obey their law."""
+    contact = system.setup.contact
+    if isinstance(contact, (Hard, Lcp)):
+        return touching_step(system, contact, phase, inputs, dt)
+    if isinstance(contact, Impulse):
+        return Striking(system, integrator, contact, inputs, dt).step(phase, memory)
     kind = system.setup.limits
     if isinstance(kind, Stops) and kind.restitution > 0 and limited(system.model, phase.q):
-        return Bouncing(system, integrator, inputs, dt, kind).step(phase, memory)
+        return Bouncing(system, integrator, inputs, dt, kind).step(phase, memory), None
     inputs = system.engaged(phase, inputs, dt)
     stepped = integrator.step(system, phase, inputs, dt, memory)
-    return replace(stepped, phase=system.settled(phase, stepped.phase, inputs, dt))
+    return replace(stepped, phase=system.settled(phase, stepped.phase, inputs, dt)), None
 
 
 def constraint_forces(
@@ -86,7 +108,25 @@ def constraint_forces(
     return system.acting(phase, inputs, dt).multipliers
 
 
+def memory_of(system: System, integrator: Integrator) -> list[float]:
+    """What is remembered from step to step, as it is at the start: by the integrator, and a guess where contacts are
+    solved from one, of accelerations or of impulses."""
+    kind = system.setup.contact
+    size = 0
+    if isinstance(kind, Soft):
+        size = system.model.nv
+    elif isinstance(kind, Hard) and kind.solver == "pgs":
+        home = Phase(0.0, system.model.home().tolist(), [0.0] * system.model.nv, [], [])
+        size = len(met(system, kind.room, home, home.v, 0.0).J)
+    return [*integrator.memory(system), *[0.0] * size]
+
+
+def _parted(system: System, integrator: Integrator, memory: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    size = len(integrator.memory(system))
+    return list(memory[:size]), list(memory[size:])
+
+
 def shapes(system: System, integrator: Integrator) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Of the inputs that are no vectors of the model."""
-    memory = len(integrator.memory(system))
+    memory = len(memory_of(system, integrator))
     return ("count", (1,)), ("work", (len(system.ledger),)), ("memory", (memory,)), ("timing", (2,))

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import pi
+from math import inf, pi
 from typing import Any, Protocol
 
-from qdot.algebra import Scalar, Scalars, absolute, maximum, where
+from qdot.algebra import Scalar, Scalars, where
 from qdot.algebra.linalg import Matrix, dot
 from qdot.algebra.sparse import Row
 from qdot.algorithms.aba import accelerations
@@ -30,11 +30,18 @@ from qdot.algorithms.limits import limited, rubbing
 from qdot.algorithms.maps import added
 from qdot.algorithms.passive import passive_terms
 from qdot.algorithms.rnea import newton_euler
+from qdot.contact.gauss import Found, Problem
+from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, Penalty
+from qdot.contact.penalty import penalty
+from qdot.contact.points import told
+from qdot.contact.problem import largest
+from qdot.contact.soft import CAUSES as SOFT_CAUSES, Soft
 from qdot.model.model import Model
 from qdot.simulation.bounds import Holding, LimitKind, Stops, held, stopped
 from qdot.simulation.events import Event
 from qdot.simulation.forces import AppliedForce, numbers_of
 from qdot.simulation.phase import Phase, Rates
+from qdot.simulation.softly import softly
 from qdot.simulation.stabilisation import (
     Baumgarte,
     GearGuptaLeimkuhler,
@@ -70,21 +77,27 @@ class Setup:
     solver: str = "auto"
     stabilisation: Stabilisation = field(default_factory=Projection)
     limits: LimitKind | None = field(default_factory=Stops)
+    contact: Kind | None = None
+    residuals: bool = False
+    """Whether those of contacts that push by forces are recorded; those of others always are."""
     events: tuple[Event, ...] = ()
     ledger: bool = False
     row_counts: tuple[int, ...] = ()
     """Of the constraints; counted where the model is at home, unless given."""
+    shapes: str = ""
+    """Which may touch: compiled steps are kept by it."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What stays the same during a step: controls, (nu,), and joint forces, (nv,), from outside; its length [s]; and
-    what holds."""
+    """What stays the same during a step: controls, (nu,), and joint forces, (nv,), from outside; its length [s]; what
+    holds; and a guess from which contacts are solved: of the acceleration, (nv,), or of impulses."""
 
     control: Sequence[Scalar]
     tau: Sequence[Scalar]
     dt: Scalar = 0
     held: Holding | None = None
+    guess: Sequence[Scalar] = ()
 
     def holding(self, held: Holding) -> Inputs:
         return replace(self, held=held)
@@ -97,10 +110,6 @@ class Acting:
     rates: Rates
     forces: dict[str, list[Scalar]]
     multipliers: list[Scalar]
-
-    def work_rates(self, v: Scalars) -> list[Scalar]:
-        """The power of each cause at a velocity [W]."""
-        return [dot(f, v) for f in self.forces.values()]
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,8 @@ class System:
             rubs = [place.gradient for place in rubbing(model, q)]
             found["friction"] = transposed_times(rubs, inputs.held.rubs, model.nv)
             found["limits"] = inputs.held.limits
+        elif self.soft is not None:
+            found["friction"] = [0] * model.nv  # is soft, too
         found["actuators"] = actuation_in_step(model, q, v, self.controls(phase, inputs), phase.activation, inputs.dt)
         given = list(inputs.tau)
         if setup.tau is not None:
@@ -128,6 +139,9 @@ class System:
         found["joint forces"] = given
         for force in setup.forces:
             found[force.name] = force.at(model, t, q, v)
+        if isinstance(setup.contact, Penalty):
+            pushed, missed = penalty(model, q, v, setup.contact)
+            found["contacts"] = [where(missed > 0, inf, x) for x in pushed]
         return found
 
     def controls(self, phase: Phase, inputs: Inputs) -> list[Scalar]:
@@ -144,8 +158,26 @@ class System:
             return []
         users = [force.name for force in self.setup.forces]
         own = ["dampers", "friction", "compensation", "fluid", "actuators", "joint forces"]
-        bounds = ["limits", "impacts"] if self.is_bounded else []
-        return [*own, *users, *bounds, *(["constraints", "stabilisation"] if self.row_count else [])]
+        bounds = ["limits", "impacts"] if self.is_bounded or self.limits is not self.setup.limits else []
+        if self.soft is not None:
+            return [*own, *users, *(cause for cause in SOFT_CAUSES if cause not in own)]
+        contacts = ["contacts"] if self.setup.contact is not None else []
+        return [*own, *users, *bounds, *contacts, *(["constraints", "stabilisation"] if self.row_count else [])]
+
+    # -- contacts ------------------------------------------------------------------------------------------------------
+
+    @property
+    def soft(self) -> Soft | None:
+        """Soft contact, which makes constraints, limits and dry friction soft as well."""
+        return self.setup.contact if isinstance(self.setup.contact, Soft) else None
+
+    @property
+    def limits(self) -> LimitKind | None:
+        """How limits are treated by themselves; hard ones are among the contacts where these are solved for
+        velocities."""
+        limits = self.setup.limits
+        together = isinstance(self.setup.contact, (Hard, Lcp, Impulse)) and isinstance(limits, Stops)
+        return None if together else limits
 
     # -- constraints ---------------------------------------------------------------------------------------------------
 
@@ -156,7 +188,9 @@ class System:
 
     @cached_property
     def row_names(self) -> list[str]:
-        """For each row, the constraint that it belongs to."""
+        """For each row, the constraint that it belongs to; none where constraints are soft."""
+        if self.soft is not None:
+            return []
         named = [name for name, count in row_counts(self.model).items() for _ in range(count)]
         counts = self.setup.row_counts or self.counted(0.0, self.model.home().tolist())
         for constraint, count in zip(self.setup.constraints, counts, strict=True):
@@ -165,7 +199,8 @@ class System:
 
     def starting(self, time: Scalar, q: Scalars) -> System:
         """The same, with rows counted at the state that it starts in: users' functions may not hold at home."""
-        return replace(self, setup=replace(self.setup, row_counts=self.counted(time, q)))
+        shapes = told(self.model) if self.setup.contact is not None else ""
+        return replace(self, setup=replace(self.setup, row_counts=self.counted(time, q), shapes=shapes))
 
     def counted(self, time: Scalar, q: Scalars) -> tuple[int, ...]:
         """How many rows each of the users' constraints has, at some state."""
@@ -173,7 +208,9 @@ class System:
         return tuple(len(constraint.rows(self.model, time, q, rest).J) for constraint in self.setup.constraints)
 
     def rows(self, time: Scalar, q: Scalars, v: Scalars) -> Rows:
-        """Of all constraints, the model's own first."""
+        """Of all constraints that hold exactly, the model's own first."""
+        if self.soft is not None:
+            return Rows.joined([])
         return Rows.joined(
             [*own_rows(self.model, q, v), *(c.rows(self.model, time, q, v) for c in self.setup.constraints)]
         )
@@ -187,25 +224,31 @@ class System:
     def drift(self, phase: Phase) -> list[Scalar]:
         """The largest |φ| and the largest |φ̇| of all rows."""
         rows = self.rows(phase.time, phase.q, phase.v)
-        return [_largest(rows.phi), _largest(rows.rate)]
+        return [largest(rows.phi), largest(rows.rate)]
 
     # -- limits and dry friction ---------------------------------------------------------------------------------------
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether there are limits or dry friction."""
+        """Whether there are limits or dry friction that hold by themselves."""
+        if self.soft is not None:
+            return False
         q = self.model.home().tolist()
-        return bool(rubbing(self.model, q) or (self.setup.limits is not None and limited(self.model, q)))
+        return bool(rubbing(self.model, q) or (self.limits is not None and limited(self.model, q)))
 
     def engaged(self, phase: Phase, inputs: Inputs, dt: Scalar) -> Inputs:
         """With what limits and friction do during the step that begins here."""
         if not self.is_bounded:
             return inputs
-        return inputs.holding(held(self, phase, inputs, dt, self.setup.limits))
+        return inputs.holding(held(self, phase, inputs, dt, self.limits))
 
     def answer(self, phase: Phase, J: Sequence[Row]) -> tuple[Matrix, Matrix]:
-        """How rows answer to forces along them, J A Jᵀ, and A Jᵀ by columns: A is M⁻¹, or under constraints what T9
-        makes of it; of what these hold, nothing."""
+        """How rows answer to forces along them, J A Jᵀ, and A Jᵀ by columns."""
+        columns = self.answers(phase, J)
+        return [times(J, c) for c in columns], columns
+
+    def answers(self, phase: Phase, J: Sequence[Row]) -> Matrix:
+        """A Jᵀ by columns: A is M⁻¹, or under constraints what T9 makes of it; of what these hold, nothing."""
         mass = self.mass(phase.q)
         columns = [mass.solve(row) for row in dense(J, self.model.nv)]
         if self.row_count:
@@ -213,9 +256,9 @@ class System:
             solver = self.solver(mass, rows)
             for k, free in enumerate(columns):
                 c = added(free, solver.correction([-z for z in times(rows.J, free)])[0])
-                moves = where(times(J, c)[k] > ROUNDING * times(J, free)[k], 1.0, 0.0)
+                moves = where(times(J[k : k + 1], c)[0] > ROUNDING * times(J[k : k + 1], free)[0], 1.0, 0.0)
                 columns[k] = [moves * x for x in c]
-        return [times(J, c) for c in columns], columns
+        return columns
 
     # -- motion --------------------------------------------------------------------------------------------------------
 
@@ -230,7 +273,11 @@ class System:
         total = [sum(column) for column in zip(*forces.values(), strict=True)]
         multipliers: list[Scalar] = []
         velocity: Sequence[Scalar] = v
-        if not self.row_count:
+        if self.soft is not None:
+            found = softly(self, self.soft, phase, inputs, total)
+            a = found.a
+            forces |= found.forces
+        elif not self.row_count:
             a = accelerations(model, q, v, total, frames=self.frames)
         else:
             rows, mass = self.rows(phase.time, q, v), self.mass(q)
@@ -253,6 +300,22 @@ class System:
         powers = [dot(forces[name], v) if name in forces else 0 for name in self.ledger]
         rates = Rates(velocity, a, self.activation_rates_of(phase, inputs), powers)
         return Acting(rates, {name: forces.get(name, [0] * model.nv) for name in self.ledger}, multipliers)
+
+    @property
+    def may_tunnel(self) -> bool:
+        """Whether shapes could pass through each other unseen: hard contacts look ahead."""
+        return self.setup.contact is not None and not isinstance(self.setup.contact, (Hard, Lcp))
+
+    @cached_property
+    def softened(self) -> dict[int, tuple[Phase, Problem, Found]]:
+        """What was solved where something is soft, by the phase."""
+        return {}
+
+    def pushed(self, phase: Phase, inputs: Inputs) -> list[Scalar]:
+        """Joint forces of contacts and all else that is soft, (nv,); zero where nothing is."""
+        if self.soft is None:
+            return [0] * self.model.nv
+        return [sum(x) for x in zip(*softly(self, self.soft, phase, inputs).forces.values(), strict=True)]
 
     @property
     def chord_share(self) -> float:
@@ -306,7 +369,7 @@ class System:
         model, kind = self.model, self.setup.stabilisation
         phase = replace(phase, activation=within_ranges(model, phase.activation))
         if inputs.held is not None:
-            after = stopped(self, start, phase, inputs.held, dt, self.setup.limits)
+            after = stopped(self, start, phase, inputs.held, dt, self.limits)
             phase = self._accounted("impacts", phase, after)
         if model.nq != model.nv:
             q = [x for body in model.bodies for x in body.joint.normalized(phase.q[body.qs])]
@@ -335,10 +398,3 @@ class System:
 def is_of_velocities(phi: Scalar) -> bool:
     """Whether a row has no position: the plain number zero says so, see `Rows`."""
     return type(phi) is int and phi == 0
-
-
-def _largest(xs: Scalars) -> Scalar:
-    found: Scalar = 0
-    for x in xs:
-        found = maximum(found, absolute(x))
-    return found

@@ -18,9 +18,11 @@ from qdot.model.model import Model
 from qdot.model.state import State
 from qdot.programs import functions
 from qdot.programs.parameters import shape_of, with_parameters
-from qdot.simulation import constraint_forces as of_constraints, ledger
+from qdot.simulation import constraint_forces as of_constraints, contacts as of_contacts, ledger
 from qdot.simulation.between import rows_between, states_between, times_within
 from qdot.simulation.events import Happened
+from qdot.simulation.system import System
+from qdot.simulation.tunnelling import Passed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ROWS = ("q", "v", "activation", "work", "multipliers", "drift")
+ROWS = ("q", "v", "activation", "work", "multipliers", "drift", "contact", "inputs")
 """What has a row for each record."""
 
 
@@ -70,6 +72,14 @@ class Trajectory:
     """The largest |φ| and |φ̇| of all constraint rows."""
     constraint_units: Mapping[str, str] = field(default_factory=dict)
     """Units of the forces of constraints that the simulation added, by name."""
+    contact: Array = field(default_factory=lambda: np.empty(0))
+    """How well the step before a record obeys the law of contact, see `contact_residuals`."""
+    inputs: Array = field(default_factory=lambda: np.empty(0))
+    """Controls and joint forces of the step before a record, where bodies touch."""
+    tunnels: tuple[Passed, ...] = ()
+    """Shapes that passed through each other within a step, without a contact; not saved."""
+    system: System | None = None
+    """What was simulated; neither saved nor pickled, for users' functions are in it."""
     parameters: Mapping[str, Array] = field(default_factory=dict)
     """Constants that replaced those of the model, by path: one value, or one for each run."""
     checkpoint: Checkpoint | None = None
@@ -84,6 +94,9 @@ class Trajectory:
         runs = "" if self.batch is None else f"{self.batch} runs, "
         span = f"{self.time[0]:g} to {self.time[-1]:g} s"
         return f"<Trajectory of {self.model.name!r}: {runs}{self.records} records, {span}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"system": None}
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────
 
@@ -310,6 +323,19 @@ class Trajectory:
             each = np.repeat(np.broadcast_to(given, (len(self), *shape)), self.records, axis=0)
             values[path] = list(each.T) if shape else each
         return with_parameters(self.model, values)
+
+    # ── contacts ─────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def contact_residuals(self) -> dict[str, Array]:
+        """How well each step obeys the law of contact, by name, (records,): what they are is in
+        `qdot.simulation.reporting.COLUMNS`."""
+        return of_contacts.residuals_of(self)
+
+    def contacts(self, record: int = -1) -> list[of_contacts.Contact]:
+        """What touches at a record of a single run, and with which force."""
+        self._require_single("contacts(…)")
+        return of_contacts.contacts_of(self, record)
 
     # ── energy ledger ────────────────────────────────────────────────────────────────────────────
 

@@ -52,7 +52,7 @@ class ImplicitVelocity(Integrator):
         D = [derivative(forces, unit(n, k)) for k in range(n)]  # by columns
         M = mass_matrix(model, phase.q, frames=system.frames)
         A = [[M[i][k] - dt * D[k][i] for k in range(n)] for i in range(n)]
-        f = forces([0] * n)
+        f = added(forces([0] * n), system.pushed(phase, inputs))
         side = [dt * (x if self.coriolis else x - y) for x, y in zip(f, c, strict=True)]
         rows = system.rows(phase.time, phase.q, phase.v)
         turned = times(rows.J, carried_rate(model, phase.v))

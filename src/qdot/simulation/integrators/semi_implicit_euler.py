@@ -11,17 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qdot.algebra import Scalar
+from qdot.algebra import Scalar, is_zero
+from qdot.algebra.linalg import TreeFactors, dot, matvec
 from qdot.algorithms.configuration import carried, retract, straight
+from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.maps import added
+from qdot.errors import ValueShapeError
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase, along
-from qdot.simulation.system import Inputs, System
+from qdot.simulation.system import Acting, Inputs, System
 
 
 @dataclass(frozen=True)
 class SemiImplicitEuler(Integrator):
-    """One evaluation a step; of closed loops and chains it keeps energy better than its order tells."""
+    """One evaluation a step; of closed loops and chains it keeps energy better than its order tells.
+
+    With `implicit_dampers` those of joints act at the new velocity, (M + dt B) Δv = dt M a: stable however strong they
+    are. MuJoCo's Euler does so.
+    """
+
+    implicit_dampers: bool = False
 
     name = "semi-implicit euler"
     order = 1
@@ -29,9 +38,34 @@ class SemiImplicitEuler(Integrator):
     def step(self, system: System, phase: Phase, inputs: Inputs, dt: Scalar, memory: Sequence[Scalar]) -> Stepped:
         acting = system.acting(phase, inputs, dt, chord=True)
         led_back = [x - y for x, y in zip(acting.rates.q, phase.v, strict=True)]
-        v = along(phase.v, acting.rates.v, dt)
-        work = acting.work_rates([(x + y) / 2 for x, y in zip(phase.v, v, strict=True)])
+        a, forces = acting.rates.v, acting.forces
+        if self.implicit_dampers:
+            a, forces = _damped(system, phase, acting, dt)
+        v = along(phase.v, a, dt)
+        mean = [(x + y) / 2 for x, y in zip(phase.v, v, strict=True)]
+        work = [dot(f, mean) for f in forces.values()]
         return Stepped(along_chord(system, phase, v, led_back, work, inputs, dt))
+
+
+def _damped(system: System, phase: Phase, acting: Acting, dt: Scalar) -> tuple[list[Scalar], dict[str, list[Scalar]]]:
+    """The acceleration where dampers of joints oppose the new velocity, and the forces that make it."""
+    model, a = system.model, acting.rates.v
+    B = [b for body in model.bodies for b in body.passive.damping]
+    if all(is_zero(b) for b in B):
+        return list(a), acting.forces
+    if system.row_count:
+        raise ValueShapeError(
+            "implicit_dampers of the semi-implicit Euler method go with soft constraints only; take the integrator "
+            "'implicit velocity', which treats all dampers so"
+        )
+    M = mass_matrix(model, phase.q, frames=system.frames)
+    stiff = [[x + dt * B[i] if i == k else x for k, x in enumerate(row)] for i, row in enumerate(M)]
+    new = TreeFactors.of(stiff, model.dof_parents).solve(matvec(M, a))
+    forces = dict(acting.forces)
+    if "dampers" in forces:
+        later = zip(forces["dampers"], B, new, strict=True)
+        forces["dampers"] = [f - b * dt * x for f, b, x in later]
+    return new, forces
 
 
 def along_chord(

@@ -1,0 +1,63 @@
+"""Accelerations under soft contact: what `System.acting` asks where contacts, limits, dry friction and constraints are
+all soft."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from qdot.algebra import Scalar, where
+from qdot.algorithms.frames import root_frame
+from qdot.algorithms.rnea import newton_euler
+from qdot.contact.gauss import Found, Problem
+from qdot.contact.soft import CAUSES, Soft, soft_problem
+from qdot.simulation.phase import Phase
+
+if TYPE_CHECKING:
+    from qdot.simulation.system import Inputs, System
+
+
+@dataclass(frozen=True)
+class Softly:
+    """The acceleration, and joint forces by cause, (nv,) each."""
+
+    a: list[Scalar]
+    forces: dict[str, list[Scalar]]
+
+
+def softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list[Scalar] | None = None) -> Softly:
+    """Under joint forces that no contact or constraint makes, (nv,). Infinite where a contact found no room: such a
+    step must not pass for one."""
+    problem, found = solved_at(system, kind, phase, inputs, total)
+    a = [where(problem.missed > 0, inf, x) for x in found.a]
+    forces = problem.forces(found.ys)
+    return Softly(a, {cause: problem.joint_forces(forces, cause) for cause in CAUSES})
+
+
+def pushes(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> tuple[Problem, list[list[Scalar]]]:
+    """All that is soft at a phase, and the forces along the rows of each."""
+    problem, found = solved_at(system, kind, phase, inputs)
+    return problem, problem.forces(found.ys)
+
+
+def solved_at(
+    system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list[Scalar] | None = None
+) -> tuple[Problem, Found]:
+    """What is soft at a phase, and its solution; solved once for each phase, whoever asks."""
+    known = system.softened
+    if id(phase) not in known:
+        if total is None:
+            total = [sum(column) for column in zip(*system.forces(phase, inputs).values(), strict=True)]
+        problem = problem_of(system, kind, phase, inputs, total)
+        known[id(phase)] = phase, problem, problem.solved(inputs.guess)[0]
+    return known[id(phase)][1:]
+
+
+def problem_of(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list[Scalar]) -> Problem:
+    """Under these joint forces beside velocity products and weight."""
+    model = system.model
+    c, _ = newton_euler(model, phase.q, phase.v, [0] * model.nv, frames=root_frame)
+    more = [constraint.rows(model, phase.time, phase.q, phase.v) for constraint in system.setup.constraints]
+    f = [x - y for x, y in zip(total, c, strict=True)]
+    return soft_problem(model, phase.q, phase.v, f, inputs.dt, kind, more)

@@ -1,0 +1,258 @@
+"""Kinds of contact side by side: what each may be given, what runs tell of contacts, and what goes wrong with names."""
+
+import pickle
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import qdot
+from qdot.contact import Hard, Impulse, Lcp, Penalty, Soft, compare
+from qdot.errors import ModelError, QdotError, SimulationError, UnknownNameError, ValueShapeError
+from qdot.simulation.reporting import COLUMNS
+from tests.contact.models import GRAVITY, ball, box, friction, planar, scene
+
+UP = '<joint name="up" type="slide" axis="0 0 1"/>'
+SMOOTH = 'condim="1"'
+
+
+@pytest.fixture(scope="module")
+def dropped():
+    """A ball above a floor."""
+    return scene(ball(joint=UP, more=SMOOTH))
+
+
+@pytest.fixture(scope="module")
+def puck():
+    """A ball that slides and cannot turn."""
+    return scene(ball(joint='<joint name="x" type="slide" axis="1 0 0"/>' + UP, more=friction(0.4)), mu=0.4)
+
+
+@pytest.fixture(scope="module")
+def slab():
+    """A flat box that may slide and tip in a plane."""
+    return scene(box("slab", "0 0 0.05", "0.2 0.2 0.05", planar("slab"), 2.0, friction(0.4)), mu=0.4)
+
+
+# ── what they find ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard", "lcp", "impulse", "penalty"])
+def test_all_kinds_carry_a_weight(dropped, kind):
+    """At rest the force is m g, and overlaps stay below 2 mm."""
+    run = qdot.simulate(dropped, None, 2.0, 1e-3, contact=kind, residuals=True)
+    (contact,) = run.contacts()
+    assert contact.bodies == ("world", "ball")
+    assert contact.shapes == ("floor", "ball")
+    np.testing.assert_allclose(contact.force, [0, 0, GRAVITY], rtol=2e-3, atol=1e-9)
+    np.testing.assert_allclose(contact.normal, [0, 0, 1], atol=1e-12)
+    assert contact.position[2] == pytest.approx(0, abs=1e-3)
+    assert contact.distance == pytest.approx(run["up"][-1], abs=1e-12)
+    assert "world (floor) on ball (ball): push 9.8" in str(contact)
+    found = run.contact_residuals
+    assert list(found) == list(COLUMNS)
+    assert found["penetration"].max() < 2e-3
+    assert found["energy"].sum() < 1e-4 or kind == "penalty"  # a spring gives back what it took
+
+
+def test_a_spring_sinks_in_by_the_weight(dropped):
+    """m g / k."""
+    run = qdot.simulate(dropped, None, 2.0, 1e-4, contact=Penalty(1e4, 200.0), integrator="rk4", record=100)
+    assert run["up"][-1] == pytest.approx(-GRAVITY / 1e4, rel=1e-6)
+
+
+def test_springs_creep_by_a_share_of_their_slip(slab):
+    """Pushed by half of what friction could bear, it moves at half of the speed `slip`."""
+    tau = [0.5 * 0.4 * 2.0 * GRAVITY, 0, 0]
+    run = qdot.simulate(slab, None, 1.0, 1e-3, contact=Penalty(slip=0.01), tau=tau)
+    assert run.v[-1, 0] == pytest.approx(0.005, rel=0.02)
+
+
+def test_forces_of_a_face_add_up(slab):
+    """Pushed aside while it stays: normal forces add up to the weight, friction to the push, and so do moments."""
+    run = qdot.simulate(slab, None, 0.1, 1e-3, contact="hard", tau=[3.0, 0, 0])
+    contacts = run.contacts(50)
+    total = sum(contact.force for contact in contacts)
+    np.testing.assert_allclose(total, [-3.0, 0, 2 * GRAVITY], atol=1e-8)
+    moment = sum(np.cross(c.position - [0, 0, 0.05], c.force) for c in contacts)
+    assert moment[1] == pytest.approx(0, abs=1e-8)
+
+
+def test_the_pyramid_is_told_by_residuals():
+    """Sliding between two directions of a pyramid of four, friction is too weak and askew: only the cone sees it."""
+    model = scene(ball(joint='<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>' + UP))
+    start = (np.zeros(3), [2.0, 2.0, 0.0])
+    errors = [
+        qdot.simulate(model, start, 0.05, 1e-3, contact=kind).contact_residuals["dissipation"][1:].max()
+        for kind in (Hard(), Lcp(4), Lcp(8))
+    ]
+    assert errors[0] < 1e-12
+    assert errors[1] == pytest.approx(GRAVITY * 1e-3 * np.sqrt(8) * (1 - np.sqrt(0.5)), rel=0.02)  # μ z_n |u| (1 - cos)
+    assert errors[2] < 1e-9  # it has a direction along the slide
+
+
+def test_levels_of_the_lcp_agree(puck):
+    """Forces from accelerations hold and brake as impulses do; below 1e-6 m/s they do not stop what creeps."""
+    ends = [
+        qdot.simulate(puck, (np.zeros(2), [1.0, 0]), 0.5, 1e-3, contact=Lcp(level=level)).q[-1]
+        for level in ("velocity", "acceleration")
+    ]
+    np.testing.assert_allclose(ends[1], ends[0], atol=2e-3)
+    assert ends[0][0] == pytest.approx(1 / (2 * 0.4 * GRAVITY), abs=1e-3)
+
+
+# ── runs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_residuals_are_saved_and_go_on(dropped, tmp_path):
+    run = qdot.simulate(dropped, ([0.05], [0.0]), 0.2, 1e-2, contact="hard")
+    run.save(tmp_path / "run.npz")
+    loaded = qdot.Trajectory.load(tmp_path / "run.npz", model=dropped)
+    np.testing.assert_array_equal(loaded.contact, run.contact)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(run)).contact, run.contact)
+    whole = qdot.simulate(dropped, ([0.05], [0.0]), 0.4, 1e-2, contact="hard")
+    later = qdot.simulate(dropped, run, 0.2, contact="hard")
+    joined = run.joined(later)
+    np.testing.assert_array_equal(joined.q, whole.q)
+    np.testing.assert_array_equal(joined.contact, whole.contact)
+    other = qdot.simulate(dropped, run, 0.2, contact=Hard(solver="pgs"))  # which remembers more
+    np.testing.assert_allclose(other.q, later.q, atol=1e-9)
+    with pytest.raises(ValueShapeError, match="read from a file"):
+        loaded.contacts()
+
+
+def test_batches_are_runs_of_their_own(slab):
+    """Lanes give what single runs do, to rounding; contacts are those of one run."""
+    v = np.array([[1.0, 0, 0], [0.0, 0, 0], [0.5, 1.0, 2.0]])
+    batch = qdot.simulate(slab, (np.zeros((3, 3)), v), 0.3, 1e-3, contact="hard")
+    for k in range(3):
+        one = qdot.simulate(slab, (np.zeros(3), v[k]), 0.3, 1e-3, contact="hard")
+        np.testing.assert_allclose(batch.q[k], one.q, atol=1e-9)
+    assert batch.contact_residuals["penetration"].shape == (3, 301)
+    assert len(batch[1].contacts()) == 4
+    with pytest.raises(ValueShapeError, match="choose one"):
+        batch.contacts()
+
+
+def test_pgs_remembers_impulses(slab):
+    """The second step begins with those of the first: few sweeps suffice where it began with none."""
+    kind = Hard(solver="pgs", sweeps=15)
+    run = qdot.simulate(slab, None, 0.2, 1e-2, contact=kind)
+    found = run.contact_residuals["complementarity"]
+    assert found[-1] < 1e-3 * found[1:].max() or found[1:].max() < 1e-13
+
+
+def test_what_found_no_room_stops_the_run():
+    """Four balls that meet in the middle, with room for two contacts: the run says so, and with more room it goes on;
+    in places or one by one, it is the same motion."""
+    slides = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    balls = "".join(
+        ball(f"b{k}", f"{-0.5 * x} {-0.5 * y} 0", f'<joint type="slide" axis="{x} {y} 0"/>', 1.0, SMOOTH)
+        for k, (x, y) in enumerate(slides)
+    )
+    model = scene(balls, floor=False)
+    start = (np.zeros(4), np.ones(4))
+    for name in ("Hard", "Penalty", "Soft"):
+        kind = getattr(qdot.contact, name)
+        with pytest.raises(SimulationError, match=rf"found no room.*{name}\(room=\d+\)") as error:
+            qdot.simulate(model, start, 0.6, 1e-3, contact=kind(room=2))
+        assert error.value.cause == "too many contacts"
+        assert 0.3 < error.value.time < 0.45
+        in_places, listed = (qdot.simulate(model, start, 0.6, 1e-3, contact=kind(room=room)) for room in (5, 8))
+        np.testing.assert_allclose(in_places.q, listed.q, atol=1e-9)
+        assert {c.bodies for c in in_places.contacts()} == {c.bodies for c in listed.contacts()}
+
+
+def test_tunnels_are_reported():
+    """A ball that is on the other side of a sheet after one step: kinds that do not look ahead say so."""
+    wall = '<geom name="sheet" type="box" size="0.01 1 1" pos="1 0 0"/>'
+    model = scene(wall + ball(joint='<joint type="slide" axis="1 0 0"/>', more=SMOOTH), floor=False)
+    start = ([0.0], [80.0])
+    for kind in ("soft", "penalty", "impulse"):
+        with pytest.warns(RuntimeWarning, match="ball of ball passed through sheet of world"):
+            run = qdot.simulate(model, start, 0.05, 0.01, contact=kind)
+        assert [passed.time for passed in run.tunnels] == [0.01]
+    assert qdot.simulate(model, start, 0.05, 0.01, contact="lcp").tunnels == ()
+    slow = qdot.simulate(model, ([0.0], [1.0]), 1.2, 0.01, contact="penalty")
+    assert slow.tunnels == ()
+
+
+# ── the court ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_court_compares_all_kinds(puck):
+    court = compare(puck, (np.zeros(2), [1.0, 0]), 0.6, 1e-3, tau=[1.0, 0.0])
+    assert list(court.runs) == ["soft", "hard", "lcp", "impulse", "penalty"]
+    assert court.failures == {}
+    told = str(court)
+    assert all(name in told for name in (*court.runs, "penetration", "dissipation"))
+    assert np.abs(court.runs["hard"].v[-1]).max() < 1e-9 < np.abs(court.runs["penalty"].v[-1]).max()
+    figure = court.plot()
+    assert len(figure.axes) == 4
+    assert all(len(axes.lines) == 5 for axes in figure.axes)
+    pyplot.close("all")
+
+
+def test_the_court_goes_on_when_one_fails(dropped):
+    """A spring too stiff for its step goes out of hand; the others are there."""
+    court = compare(dropped, ([0.05], [0.0]), 1.0, 0.01, kinds={"stiff": Penalty(1e12, 0.0), "hard": "hard"})
+    assert list(court.runs) == ["hard"]
+    assert list(court.failures) == ["stiff"]
+    assert "stopped" in str(court)
+    with pytest.raises(ModelError, match="no kind of contact"):
+        compare(dropped, kinds={"nothing": "none"})
+    with pytest.raises(ModelError, match="at least"):
+        compare(dropped, kinds={})
+
+
+# ── bad input ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Hard(restitution=1.5), "restitution is a number from 0 to 1"),
+        (lambda: Hard(restitution=float("nan")), "restitution"),
+        (lambda: Hard(solver="newton"), "solver"),
+        (lambda: Hard(sweeps=0), "sweeps"),
+        (lambda: Hard(position="none"), "position"),
+        (lambda: Hard(resting=-1), "resting"),
+        (lambda: Hard(room=0), "room"),
+        (lambda: Lcp(directions=5), "directions"),
+        (lambda: Lcp(level="position"), "level"),
+        (lambda: Impulse(law="stronge"), "law"),
+        (lambda: Impulse(order="random"), "order"),
+        (lambda: Penalty(stiffness=0), "stiffness"),
+        (lambda: Penalty(damping=-1), "damping"),
+        (lambda: Penalty(slip=float("inf")), "slip"),
+    ],
+)
+def test_settings_that_make_no_sense(make, said):
+    with pytest.raises(QdotError, match=said):
+        make()
+
+
+def test_kinds_by_name(dropped):
+    with pytest.raises(UnknownNameError, match="hard"):
+        qdot.simulate(dropped, None, 0.01, 1e-3, contact="hrad")
+    with pytest.raises(UnknownNameError, match="kind of contact"):
+        qdot.simulate(dropped, None, 0.01, 1e-3, contact=3)
+    assert qdot.simulate(dropped, None, 0.1, 1e-3, contact="none").q[-1, 0] < -0.04
+
+
+def test_integrators_that_do_not_fit(dropped):
+    with pytest.raises(ValueShapeError, match="semi-implicit euler"):
+        qdot.simulate(dropped, None, 0.01, 1e-3, contact="hard", integrator="rk4")
+    run = qdot.simulate(dropped, None, 0.01, 1e-3, contact="soft", integrator="rk4")
+    with pytest.raises(ValueShapeError, match="residuals=True"):
+        _ = run.contact_residuals
+    with pytest.raises(ValueShapeError, match="records"):
+        run.contacts(99)
+    with pytest.raises(ValueShapeError, match="without contact"):
+        qdot.simulate(dropped, None, 0.01, 1e-3).contacts()
+
+
+def test_soft_is_one_of_them(dropped):
+    """By name and by class it is the same run."""
+    one, two = (qdot.simulate(dropped, None, 0.1, 1e-3, contact=kind) for kind in ("soft", Soft()))
+    np.testing.assert_array_equal(one.q, two.q)
