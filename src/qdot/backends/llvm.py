@@ -20,7 +20,7 @@ from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_text import assembly
 from qdot.compiler.program import Program
 
-VERSION = 22
+VERSION = 24
 """Of the code this backend writes: part of the key of cached objects."""
 
 
