@@ -41,6 +41,7 @@ bench: $(VENV)/.bench ## qdot beside Pinocchio in C++ (the first run builds it: 
 	@$(BIN)/python benchmarks/simulation.py
 	@$(BIN)/python benchmarks/closed_loops.py
 	@$(BIN)/python benchmarks/chains.py
+	@$(BIN)/python benchmarks/contact.py
 
 lint: $(VENV)/.test ## the checks that run no code: ruff, mypy, import-linter
 	@echo '== ruff check' && $(BIN)/ruff check .

@@ -312,7 +312,7 @@ def newton_turns(case: Case, start: Start, run: qdot.Trajectory) -> float:
         inputs = Inputs(start.control[row, k].tolist(), [0.0] * model.nv, case.dt, guess=guess)
         phase = Phase(k * case.dt, q, v, [], [])
         total = [sum(column) for column in zip(*system.forces(phase, inputs).values(), strict=True)]
-        problem, _ = problem_of(system, system.setup.contact, phase, inputs, total)
+        problem = problem_of(system, system.setup.contact, phase, inputs, total)
         found.append(problem.solved(guess)[1])
     return float(np.mean(found))
 

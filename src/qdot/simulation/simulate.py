@@ -369,7 +369,7 @@ class Simulation:
         if self.setup.residuals or isinstance(self.setup.contact, (Hard, Lcp, Impulse)):
             found["contact"] = len(COLUMNS)
         if self._system.may_tunnel:
-            found["farthest"] = 1
+            found["crossings"] = 1
         return found | ({"events": len(self.setup.events)} if self.setup.events else {})
 
     def _compiled(self) -> Compiled:

@@ -21,7 +21,7 @@ from qdot.simulation.stabilisation import Drifting
 from qdot.simulation.striking import Striking
 from qdot.simulation.system import Inputs, Setup, System
 from qdot.simulation.touching import met, touching_step
-from qdot.simulation.tunnelling import farthest
+from qdot.simulation.tunnelling import crossings
 
 
 def stepped(
@@ -65,7 +65,7 @@ def stepped(
     elif setup.residuals and isinstance(setup.contact, (Soft, Penalty)):
         found["contact"] = pushing_report(system, setup.contact, before, inputs, after.v).row()
     if system.may_tunnel:
-        found["farthest"] = [farthest(model, before.q, before.v, dt)]
+        found["crossings"] = [crossings(model, before.q, before.v, dt, after.q)]
     if setup.events:
         found["events"] = [event.value(after.time, after.q, after.v) for event in setup.events]
     return found

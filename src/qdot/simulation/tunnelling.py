@@ -2,19 +2,19 @@
 
 Two shapes hold balls about their centres. Along the straight way of one centre beside the other, the balls met in
 between, but neither at the start nor at the end: then a contact was missed for certain. That is looked for only in
-steps in which a shape moves farther than half the thickness of the thinnest two: the step itself tells how far the
-farthest moves (`farthest`).
+steps in which a shape moves farther than half the thickness of the thinnest two, by the step itself (`crossings`); who
+they were is found out afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars, as_array, maximum, sqrt
+from qdot.algebra import Scalar, Scalars, Vec3, maximum, minimum, scanned, sqrt, where, where_needed
 from qdot.algorithms.frames import root_frame
 from qdot.algorithms.kinematics import world_poses
 from qdot.collision.narrow import sizes_of
@@ -22,6 +22,7 @@ from qdot.collision.pairs import Pair, Part, pairs
 from qdot.contact.gauss import body_motions
 from qdot.geometry import HeightField, Plane
 from qdot.model.model import Model
+from qdot.spatial import Transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,22 +45,19 @@ class Passed(NamedTuple):
         )
 
 
-def passed_through(model: Model, window: Mapping[str, Array], start: float, dt: float) -> list[Passed]:
-    """Of the states of a window, (steps + 1, n), or (steps + 1, batch, n), of a run that began at `start` [s]."""
-    q, moved = window["q"], window["farthest"][..., 0]
-    watched = watched_pairs(model)
-    if not watched or not len(moved):
-        return []
-    fast = (2 * moved > min(thin for _, thin in watched)).reshape(len(moved), -1)
-    at, runs = np.nonzero(fast)
+def passed_through(model: Model, window: Mapping[str, Array], began: float, dt: float) -> list[Passed]:
+    """Of the states of a window, (steps + 1, n), or (steps + 1, batch, n), of a run that began at that time [s]."""
+    q, watched = window["q"], watched_pairs(model)
+    at, runs = np.nonzero(window["crossings"].reshape(len(q) - 1, -1))
     if not len(at):
         return []
-    times = start + dt * window["count"].reshape(len(q), -1)[:, 0]
+    times = began + dt * window["count"].reshape(len(q), -1)[:, 0]
     rows = q.reshape(len(q), -1, q.shape[-1])
-    before, after = _centres(model, watched, rows[at, runs]), _centres(model, watched, rows[at + 1, runs])
+    start, end = (world_poses(model, list(rows[k, runs].T)) for k in (at, at + 1))
     found = []
-    for k, (pair, thin) in enumerate(watched):
-        for i in np.flatnonzero(_crossed(before[k], after[k], thin)):
+    for pair, thin in watched:
+        before, after = (_place(X, pair.second) - _place(X, pair.first) for X in (start, end))
+        for i in np.flatnonzero(np.broadcast_to(_crosses(before, after, thin), at.shape)):
             names = (_name(model, pair.first), _name(model, pair.second))
             found.append(Passed(names, float(times[at[i]]), int(runs[i]) if q.ndim == 3 else None))
     return sorted(found, key=lambda one: one.time)
@@ -71,7 +69,40 @@ def watched_pairs(model: Model) -> list[tuple[Pair, float]]:
     return [(pair, _thickness(pair)) for pair in pairs(model) if _thickness(pair) > 0]
 
 
-def farthest(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> Scalar:
+def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) -> Scalar:
+    """How many pairs passed through each other in a step from (q, v) to the configuration `after`."""
+    watched = watched_pairs(model)
+    if not watched:
+        return 0.0
+
+    def counted(given: tuple[list[Scalar], list[Scalar]]) -> Scalar:
+        start, end = (world_poses(model, at) for at in given)
+        rows = []
+        for pair, thin in watched:
+            ways = [_place(X, pair.second) - _place(X, pair.first) for X in (start, end)]
+            rows.append([*ways[0], *ways[1], thin])
+        return scanned(rows, [0.0], lambda count, row: [count[0] + _crosses(Vec3(*row[:3]), Vec3(*row[3:6]), row[6])])[
+            0
+        ]
+
+    fast = 2 * _farthest(model, q, v, dt) > min(thin for _, thin in watched)
+    return where_needed(fast, (list(q), list(after)), counted, 0.0)
+
+
+def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
+    """1 where the way from start to end comes nearer to the origin than `thin` between, but not at its ends; else 0."""
+    way = end - start
+    square = maximum(way.dot(way), 1e-30)
+    nearest = start + way * minimum(maximum(-start.dot(way) / square, 0.0), 1.0)
+    ends = minimum(start.dot(start), end.dot(end))
+    return where(nearest.dot(nearest) < thin * thin, where(ends >= thin * thin, 1.0, 0.0), 0.0)
+
+
+def _place(X: Sequence[Transform], part: Part) -> Vec3:
+    return X[part.body] @ part.placement.position
+
+
+def _farthest(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> Scalar:
     """How far a centre of a shape that could pass through another moves in a step, at most [m]."""
     at = root_frame(model, q)
     X, V = at.places or world_poses(model, q), body_motions(model, at, v)
@@ -82,26 +113,6 @@ def farthest(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> Scalar:
         speed = V[body].at(X[body] @ place).lin
         square = maximum(square, speed.dot(speed))
     return dt * sqrt(square)
-
-
-def _crossed(start: Array, end: Array, thin: float) -> NDArray[np.bool_]:
-    """Whether ways from start to end, (n, 3), come nearer to the origin than `thin` between, but not at their ends."""
-    way = end - start
-    square = np.maximum((way * way).sum(axis=1), 1e-300)
-    share = np.clip(-(start * way).sum(axis=1) / square, 0, 1)
-    nearest = np.linalg.norm(start + share[:, None] * way, axis=1)
-    ends = np.minimum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1))
-    return np.asarray((nearest < thin) & (ends >= thin))
-
-
-def _centres(model: Model, watched: list[tuple[Pair, float]], q: Array) -> list[Array]:
-    """Of each pair, the second centre from the first, (n, 3)."""
-    X = world_poses(model, list(q.T))
-
-    def centre(part: Part) -> Array:
-        return as_array(list(X[part.body] @ part.placement.position), (len(q),))
-
-    return [centre(pair.second) - centre(pair.first) for pair, _ in watched]
 
 
 def _thickness(pair: Pair) -> float:
