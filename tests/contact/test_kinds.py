@@ -163,6 +163,17 @@ def test_what_found_no_room_stops_the_run():
         assert {c.bodies for c in in_places.contacts()} == {c.bodies for c in listed.contacts()}
 
 
+def test_shapes_that_no_step_can_be_made_of_are_named():
+    random = np.random.default_rng(0)
+    points = random.normal(size=(400, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    world = qdot.Mechanism("rocky")
+    world.add("ground", qdot.joints.Fixed(), qdot.geometry.Plane())
+    world.add("rock", qdot.joints.Free(), qdot.geometry.ConvexHull(points, mass=1.0))
+    with pytest.raises(qdot.errors.ModelError, match=r"rock collides as a hull of 400 corners.*simpler"):
+        qdot.simulate(qdot.assemble(world), None, 0.1, 0.01, contact="soft")
+
+
 def test_tunnels_are_reported():
     """A ball that is on the other side of a sheet after one step: kinds that do not look ahead say so."""
     wall = '<geom name="sheet" type="box" size="0.01 1 1" pos="1 0 0"/>'

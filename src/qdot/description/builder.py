@@ -11,6 +11,7 @@ from qdot.description.builder_constraints import HoldsTogether
 from qdot.description.builder_forces import Exerts
 from qdot.description.builder_records import Place, Placement, name_of, pose
 from qdot.description.constraints import LoopRecord
+from qdot.description.contact import Contact
 from qdot.description.records import (
     WORLD,
     BodyRecord,
@@ -111,12 +112,13 @@ class Part:
         rest: PerFreedom = (),
         home: PerFreedom = (),
         material: Material | None = None,
+        contact: Contact | None = None,
     ) -> Part:
         """A body held by a joint whose frame is at pose `at` on this body; its inertia is the sum of the solids'.
 
         Armature, damping, friction and stiffness are one number, or one for each freedom of the joint (units in
         `Passive`). `home` is the configuration that the joint starts in, neutral if not given. The joint takes the
-        body's name unless it is given its own.
+        body's name unless it is given its own. `contact` is how its solids touch others.
         """
         self._claim(name)
         what = f"mechanism {self._mechanism.name!r}: body {name!r}"
@@ -131,7 +133,7 @@ class Part:
                 inertia = inertia + solid
             elif isinstance(solid, Shape):
                 inertia = inertia + solid.inertia()
-                shapes.append(ShapeRecord(solid, material=material or Material()))
+                shapes.append(ShapeRecord(solid, material=material or Material(), contact=contact or Contact()))
             else:
                 raise ModelError(f"{what}: its solids are shapes of qdot.geometry or Inertia, got {solid!r}")
         passive = {"armature": armature, "damping": damping, "friction": friction, "stiffness": stiffness}
@@ -160,12 +162,20 @@ class Part:
         return name
 
     def show(
-        self, shape: Shape, *, visual: bool = True, collision: bool = False, material: Material | None = None
+        self,
+        shape: Shape,
+        *,
+        visual: bool = True,
+        collision: bool = False,
+        material: Material | None = None,
+        contact: Contact | None = None,
     ) -> Part:
-        """A shape without mass on this body: to be seen, to collide, or both."""
+        """A shape without mass on this body: to be seen, to collide, or both; `contact` says how it touches others, and
+        that it does."""
         if not isinstance(shape, Shape):
             raise ModelError(f"body {self.name!r}: a shape of qdot.geometry is expected, got {shape!r}")
-        record = ShapeRecord(shape, visual, collision, material or Material())
+        touches = collision or contact is not None
+        record = ShapeRecord(shape, visual, touches, material or Material(), contact=contact or Contact())
         if self.name == WORLD:
             self._mechanism._world_shapes += (record,)
         else:

@@ -13,8 +13,11 @@ from qdot.algebra import as_array, is_number, scalars_in
 from qdot.algorithms.conditioning import motions_without_inertia, singular
 from qdot.algorithms.constraints.solvers import SOLVERS
 from qdot.algorithms.limits import limited
-from qdot.contact.kinds import Hard, Impulse, Kind, Lcp
-from qdot.errors import InertiaError, ModelError, UnknownNameError, ValueShapeError
+from qdot.collision.narrow import corners_of, meeting
+from qdot.collision.pairs import pairs
+from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, kind_of
+from qdot.errors import GeometryError, InertiaError, ModelError, UnknownNameError, ValueShapeError
+from qdot.geometry.mesh import Polyhedron
 from qdot.model.model import Model
 from qdot.model.state import State
 from qdot.model.vectors import scalars_of
@@ -24,6 +27,7 @@ from qdot.simulation.integrators import Integrator, RungeKutta4, SemiImplicitEul
 from qdot.simulation.sizes import row_sizes, speed_of
 from qdot.simulation.stabilisation import BY_NAME, Stabilisation
 from qdot.simulation.system import Constraint, System
+from qdot.simulation.tunnelling import part_name
 from qdot.spatial import Inertia, physical_problem
 
 if TYPE_CHECKING:
@@ -38,6 +42,9 @@ OUTSIDE = 1e-9
 """Of a range: a start farther out than this is not within its limits."""
 
 MOST_STEPS = 2**40
+
+MOST_CORNERS = 256
+"""Of a hull that bodies touch: each is written out in the code of a step."""
 
 CAUSES = (
     "springs", "dampers", "friction", "compensation", "fluid", "limits", "actuators", "joint forces", "impacts",
@@ -227,6 +234,25 @@ def stabilisation_of(given: Any) -> Stabilisation:
     if not isinstance(given, str) or given not in BY_NAME:
         raise UnknownNameError("stabilisation", given, BY_NAME, "qdot.simulate")
     return BY_NAME[given]
+
+
+def contact_of(model: Model, given: Any) -> Kind | None:
+    """How bodies touch; all that may touch must have shapes of which a step can be made."""
+    kind = kind_of(given)
+    for pair in pairs(model) if kind is not None else ():
+        try:
+            meeting(pair.first.shape, pair.second.shape)
+        except GeometryError as error:
+            names = f"{part_name(model, pair.first)} and {part_name(model, pair.second)}"
+            raise ModelError(f"model {model.name!r}: {names} may touch: {error}") from error
+        for part in (pair.first, pair.second):
+            if isinstance(part.shape, Polyhedron) and len(corners_of(part.shape)) > MOST_CORNERS:
+                raise ModelError(
+                    f"model {model.name!r}: {part_name(model, part)} collides as a hull of "
+                    f"{len(corners_of(part.shape))} corners, and a step has room for {MOST_CORNERS}; give it a simpler "
+                    "shape to collide with, or exclude it from contacts"
+                )
+    return kind
 
 
 def integrator_for(contact: Kind | None, given: Any) -> Integrator:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, kind_of
+from qdot.contact.kinds import Hard, Impulse, Kind, Lcp
 from qdot.errors import CompileError, QdotError
 from qdot.model.model import Model, require_model
 from qdot.programs import parameters as constants
@@ -120,7 +120,7 @@ class Simulation:
             parameters = before.parameters if parameters is None else parameters
         self._dt = arguments.step_of(model, dt)
         self._start = arguments.start_of(start)
-        kind = kind_of(contact)
+        kind = arguments.contact_of(model, contact)
         self.integrator = arguments.integrator_for(kind, integrator)
         q, v = arguments.state_of(model, state)
         w = arguments.vector(model, "activation", np.zeros(model.na) if activation is None else activation)

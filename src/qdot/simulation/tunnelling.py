@@ -58,7 +58,7 @@ def passed_through(model: Model, window: Mapping[str, Array], began: float, dt: 
     for pair, thin in watched:
         before, after = (_place(X, pair.second) - _place(X, pair.first) for X in (start, end))
         for i in np.flatnonzero(np.broadcast_to(_crosses(before, after, thin), at.shape)):
-            names = (_name(model, pair.first), _name(model, pair.second))
+            names = (part_name(model, pair.first), part_name(model, pair.second))
             found.append(Passed(names, float(times[at[i]]), int(runs[i]) if q.ndim == 3 else None))
     return sorted(found, key=lambda one: one.time)
 
@@ -126,6 +126,7 @@ def _thickness(pair: Pair) -> float:
     return sum(radii)
 
 
-def _name(model: Model, part: Part) -> str:
+def part_name(model: Model, part: Part) -> str:
+    """A shape, by its own name and its body's."""
     body = "world" if part.body == 0 else model.bodies[part.body - 1].name
     return f"{part.record.name} of {body}" if part.record.name else body
