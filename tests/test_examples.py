@@ -92,11 +92,20 @@ def test_reduced_and_maximal(main):
     assert max(main().values()) < 1e-6
 
 
+def test_contact_court(main):
+    """What holds stays to rounding, what gives way creeps, and no spring carries a thousand times its mass."""
+    found = main()
+    assert all(found[name] < 1e-9 for name in ("hard", "lcp", "impulse"))
+    assert found["soft"] > 1e-5 < found["penalty"]
+    assert found["springs"] == 0
+    assert found["hard overlap"] < 1e-8
+
+
 def test_every_example_with_a_main_is_tested():
     """All scripts that take a folder as an argument; those of the docs' pictures are in test_pictures.py."""
     named = {path.stem for path in EXAMPLES.glob("*.py") if "def main(out: Path" in path.read_text("utf-8")}
     assert named == {name.removeprefix("test_") for name in globals() if name.removeprefix("test_") in named}
-    assert len(named) == 8
+    assert len(named) == 9
 
 
 def test_the_first_look_runs_tells_and_leaves_pictures(tmp_path):
