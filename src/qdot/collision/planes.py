@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import sqrt as root
 
-from qdot.algebra import Scalar, Scalars, Vec3, sqrt, where
+from qdot.algebra import Scalar, Scalars, Vec3, scanned, sqrt, where
 from qdot.collision.touch import FAR, NOT_TOLD, Touch
 from qdot.collision.vectors import TINY, axis, either
 from qdot.geometry.quadrature import Floats
@@ -72,18 +72,16 @@ def plane_box(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Sc
 
 def plane_hull(vertices: Floats) -> Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]:
     """The narrow phase of a plane and the hull of these corners [m], shape (n, 3)."""
-    corners = [Vec3(*row) for row in vertices.tolist()]
+    corners = vertices.tolist()
     apart = _APART * float((vertices * vertices).sum(axis=1).max()) ** 0.5
 
     def narrow(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         n = X_b.rotation.T @ axis(X_a, 2)
         limit = margin - axis(X_a, 2).dot(X_b.position - X_a.position)
-        heights = [n.dot(corner) for corner in corners]
-        _, lowest = _highest([-height for height in heights], corners)
+        _, lowest = _highest(lambda corner: -n.dot(corner), corners)
 
         def rated(rate: Callable[[Vec3], Scalar]) -> tuple[Scalar, Vec3]:
-            rates = [where(h < limit, rate(corner - lowest), 0.0) for h, corner in zip(heights, corners, strict=True)]
-            return _highest(rates, corners)
+            return _highest(lambda corner: where(n.dot(corner) < limit, rate(corner - lowest), 0.0), corners)
 
         square, farthest = rated(lambda v: v.dot(v))
         aside = n.cross(farthest - lowest)
@@ -99,13 +97,16 @@ def plane_hull(vertices: Floats) -> Callable[[Scalars, Transform, Scalars, Trans
     return narrow
 
 
-def _highest(rates: list[Scalar], corners: list[Vec3]) -> tuple[Scalar, Vec3]:
-    """The highest of all rates, and the corner that has it first."""
-    best, at = rates[0], corners[0]
-    for rate, corner in zip(rates[1:], corners[1:], strict=True):
-        better = rate > best
-        best, at = where(better, rate, best), either(better, corner, at)
-    return best, at
+def _highest(rate: Callable[[Vec3], Scalar], corners: list[list[float]]) -> tuple[Scalar, Vec3]:
+    """The highest rate of all corners, and the corner that has it first."""
+
+    def turn(state: tuple[Scalar, Vec3], row: list[Scalar]) -> tuple[Scalar, Vec3]:
+        (best, at), corner = state, Vec3(*row)
+        new = rate(corner)
+        return where(new > best, new, best), either(new > best, corner, at)
+
+    first = Vec3(*corners[0])
+    return scanned(corners[1:], (rate(first), first), turn)
 
 
 def below(X_a: Transform, s: Vec3, tangent: Vec3 = NOT_TOLD) -> Touch:

@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars, Vec3, sign, sqrt, where
+from qdot.algebra import Scalar, Scalars, Vec3, scanned, sign, sqrt, where
 from qdot.geometry import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Shape, Sphere
 from qdot.geometry.quadrature import Floats
 from qdot.spatial import Transform
@@ -95,17 +95,20 @@ def box(sizes: Scalars) -> Convex:
 def hull(vertices: Floats) -> Convex:
     """The convex hull of points, rows of three; those of its faces that lie nearest to its middle are known to it."""
     vertices = np.asarray(vertices, dtype=np.float64)
-    rows = [Vec3(*row) for row in vertices.tolist()]
+    rows = vertices.tolist()
 
     def support(n: Vec3) -> Vec3:
         if all(isinstance(x, (float, int, np.ndarray)) for x in n):  # one product instead of a chain of choices
             farthest = np.argmax(vertices @ np.array(np.broadcast_arrays(*n)), axis=0)
             return Vec3(*(vertices[farthest, k] + 0.0 for k in range(3)))
-        best, most = rows[0], rows[0].dot(n)
-        for row in rows[1:]:
-            height = row.dot(n)
-            best, most = chosen(height > most, row, best), where(height > most, height, most)
-        return best
+
+        def turn(state: tuple[Vec3, Scalar], row: list[Scalar]) -> tuple[Vec3, Scalar]:
+            (best, most), corner = state, Vec3(*row)
+            height = corner.dot(n)
+            return chosen(height > most, corner, best), where(height > most, height, most)
+
+        first = Vec3(*rows[0])
+        return scanned(rows[1:], (first, first.dot(n)), turn)[0]
 
     middle = vertices.mean(axis=0)
     return Convex(support, Vec3.of(middle), normals=_nearest_normals(ConvexHull(vertices), middle))

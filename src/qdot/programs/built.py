@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from qdot.backends.cache import cached
 from qdot.compiler.graph import TooLarge
-from qdot.compiler.program import Port, Program
+from qdot.compiler.program import Port, Program, steps
 from qdot.description import Description, Report
 from qdot.programs.traced import Form, Request, traced
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SLOW = 1.0
 """Seconds of compiling for which a note is due."""
 
-SECONDS_PER_OPERATION = 1e-4
+SECONDS_PER_INSTRUCTION = 1e-4
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -92,7 +92,9 @@ def _code(built: Built, dtype: str) -> bytes:
     from qdot.backends import llvm
 
     assert built.program is not None
-    expected = built.interface.operations * SECONDS_PER_OPERATION
+    rolled = sum(stretch.period for stretch in built.program.stretches)  # what repeats is compiled once
+    written = sum(1 for _ in steps(built.program.body)) - len(built.program.body.code) + rolled
+    expected = written * SECONDS_PER_INSTRUCTION
     if expected > SLOW:
         print(f"qdot: compiling {built.interface.name}, some {expected:.0f} s …", end="", file=sys.stderr, flush=True)
     start = time.perf_counter()

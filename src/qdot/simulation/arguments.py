@@ -13,7 +13,7 @@ from qdot.algebra import as_array, is_number, scalars_in
 from qdot.algorithms.conditioning import motions_without_inertia, singular
 from qdot.algorithms.constraints.solvers import SOLVERS
 from qdot.algorithms.limits import limited
-from qdot.collision.narrow import corners_of, meeting
+from qdot.collision.narrow import meeting
 from qdot.collision.pairs import pairs
 from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, kind_of
 from qdot.errors import GeometryError, InertiaError, ModelError, UnknownNameError, ValueShapeError
@@ -43,8 +43,8 @@ OUTSIDE = 1e-9
 
 MOST_STEPS = 2**40
 
-MOST_CORNERS = 256
-"""Of a hull that bodies touch: each is written out in the code of a step."""
+MOST_HULLS = 12
+"""Different pairs with hulls that may touch: each has code of its own in a step, and takes seconds to compile."""
 
 CAUSES = (
     "springs", "dampers", "friction", "compensation", "fluid", "limits", "actuators", "joint forces", "impacts",
@@ -239,19 +239,21 @@ def stabilisation_of(given: Any) -> Stabilisation:
 def contact_of(model: Model, given: Any) -> Kind | None:
     """How bodies touch; all that may touch must have shapes of which a step can be made."""
     kind = kind_of(given)
+    hulls: set[Any] = set()
     for pair in pairs(model) if kind is not None else ():
+        names = f"{part_name(model, pair.first)} and {part_name(model, pair.second)}"
         try:
-            meeting(pair.first.shape, pair.second.shape)
+            found = meeting(pair.first.shape, pair.second.shape)
         except GeometryError as error:
-            names = f"{part_name(model, pair.first)} and {part_name(model, pair.second)}"
             raise ModelError(f"model {model.name!r}: {names} may touch: {error}") from error
-        for part in (pair.first, pair.second):
-            if isinstance(part.shape, Polyhedron) and len(corners_of(part.shape)) > MOST_CORNERS:
-                raise ModelError(
-                    f"model {model.name!r}: {part_name(model, part)} collides as a hull of "
-                    f"{len(corners_of(part.shape))} corners, and a step has room for {MOST_CORNERS}; give it a simpler "
-                    "shape to collide with, or exclude it from contacts"
-                )
+        if isinstance(pair.first.shape, Polyhedron) or isinstance(pair.second.shape, Polyhedron):
+            hulls.add(found)
+        if len(hulls) > MOST_HULLS:
+            raise ModelError(
+                f"model {model.name!r} has more than {MOST_HULLS} different pairs of meshes or hulls that may touch, "
+                f"{names} among them, and each is code of its own in a step; give bodies simpler shapes to collide "
+                "with, or exclude pairs from contacts"
+            )
     return kind
 
 
