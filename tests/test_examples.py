@@ -1,4 +1,4 @@
-"""The examples run, leave pictures and pages, and find what the books say; docs/simulation.md shows what they draw."""
+"""The examples run, leave pictures and pages, and find what the books say; docs/{simulation,contact}.md show them."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def test_the_first_look_runs_tells_and_leaves_pictures(tmp_path):
     assert_as_stored(tmp_path / "out" / f"{LEDGER}.png")
 
 
-def test_every_picture_of_the_page_is_drawn_by_an_example():
-    page = (ROOT / "docs" / "simulation.md").read_text("utf-8")
-    shown = re.findall(r"images/simulation/(\S+)\)", page)
+def test_every_picture_of_the_pages_is_drawn_by_an_example():
+    pages = ((ROOT / "docs" / name).read_text("utf-8") for name in ("simulation.md", "contact.md"))
+    shown = [name for page in pages for name in re.findall(r"images/simulation/(\S+)\)", page)]
     assert sorted(shown) == sorted(STORED)
     assert {Path(name).stem for name in shown} <= {path.stem for path in EXAMPLES.glob("*.py")} | {LEDGER}
