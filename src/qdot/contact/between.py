@@ -48,6 +48,14 @@ class Kind(NamedTuple):
         return Kind(n, friction, pair.softness, pair.friction_solref, pair.margin)
 
 
+def by_kind(pairs: Sequence[Pair]) -> dict[Kind, list[Pair]]:
+    """Pairs that share a law."""
+    kinds: dict[Kind, list[Pair]] = {}
+    for pair in pairs:
+        kinds.setdefault(Kind.of(pair), []).append(pair)
+    return kinds
+
+
 @dataclass(frozen=True)
 class Place:
     """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal."""

@@ -12,12 +12,11 @@ Limits of joints and tendons are points as well: without friction, their gap is 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import isfinite
 
-from qdot.algebra import Scalar, Scalars, Vec3, is_zero, maximum, sqrt, where, where_needed
+from qdot.algebra import Scalar, Scalars, Vec3, maximum, sqrt, where, where_needed
 from qdot.algebra.linalg import Matrix
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import dense
@@ -26,9 +25,9 @@ from qdot.algorithms.limits import Limited, limited
 from qdot.collision.narrow import bounding_radius, meeting
 from qdot.collision.pairs import Pair, Part, pairs
 from qdot.collision.touch import FAR, Touch
-from qdot.contact.between import Kind, Place, filled
-from qdot.contact.gauss import body_motions, six
-from qdot.contact.soft_contacts import contact_frame, moves, parted, touches_of
+from qdot.contact.between import Kind, Place, by_kind, filled
+from qdot.contact.gauss import body_motions
+from qdot.contact.soft_contacts import contact_frame, contact_rows, moves, parted, place_rows, touches_of
 from qdot.model.model import Model
 from qdot.spatial import Transform
 
@@ -119,11 +118,8 @@ def points(model: Model, q: Scalars, reach: Scalar, room: int | None = None) -> 
     assert at.places is not None
     alone, sharing = parted(model)
     found = [point for pair in alone for point in _of_pair(model, at, pair, reach)]
-    kinds: dict[Kind, list[Pair]] = {}
-    for pair in sharing:
-        kinds.setdefault(Kind.of(pair), []).append(pair)
     missed: Scalar = 0
-    for kind, alike in kinds.items():
+    for kind, alike in by_kind(sharing).items():
         most = sum(meeting(pair.first.shape, pair.second.shape).count for pair in alike)
         if room is None or most <= room:
             found += [point for pair in alike for point in _of_pair(model, at, pair, reach)]
@@ -196,7 +192,7 @@ def _of_pair(model: Model, at: Frames, pair: Pair, reach: Scalar) -> list[Point]
     for touch in touches_of(replace(pair, margin=pair.margin + reach), at.places):
         X = Transform(contact_frame(touch), touch.position)
         gap = touch.distance - pair.margin
-        J = _rows(model, at, X, signs, n)
+        J = contact_rows(model, at, X, signs, n)
         found.append(Point(J, pair.friction[: n - 1], gap, _present(J[0], gap, reach), touch, pair))
     return found
 
@@ -206,9 +202,7 @@ def _of_place(model: Model, at: Frames, kind: Kind, place: Place, reach: Scalar)
     n = kind.dimension
 
     def built(place: Place) -> Matrix:
-        touch = Touch(place.distance, place.position, place.normal)
-        X = Transform(contact_frame(touch), place.position)
-        return dense(_rows(model, at, X, place.signs(model), n), model.nv)
+        return dense(place_rows(model, at, place, n), model.nv)
 
     nothing: Matrix = [[0.0] * model.nv for _ in range(n)]
     J = where_needed(place.distance < FAR, place, built, nothing)
@@ -232,15 +226,3 @@ def _signs(model: Model, first: int, second: int) -> list[float]:
     for body in reversed(model.bodies):
         held[body.parent] += held[body.index]
     return [held[body.index] for body in model.bodies for _ in range(body.joint.nv)]
-
-
-def _rows(model: Model, at: Frames, X: Transform, signs: Sequence[Scalar], n: int) -> list[Row]:
-    """How freedoms move the second body beside the first, along the rows of a contact."""
-    rows: list[Row] = [{} for _ in range(n)]
-    back = X.inv()
-    for body in model.bodies:
-        for k, s in zip(range(body.dofs.start, body.dofs.stop), at.S[body.index], strict=True):
-            if not is_zero(signs[k]):
-                for row, x in zip(rows, six(back @ s), strict=False):
-                    row[k] = signs[k] * x
-    return rows

@@ -14,7 +14,7 @@ from qdot.algorithms.frames import Frames
 from qdot.collision.narrow import meeting, sizes_of
 from qdot.collision.pairs import Pair, pairs
 from qdot.collision.touch import FAR, Touch
-from qdot.contact.between import Kind, Place, filled
+from qdot.contact.between import Kind, Place, by_kind, filled
 from qdot.contact.gauss import Ground, Rowed, six
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
@@ -167,13 +167,10 @@ def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Be
     alone, sharing = parted(model)
     if room is None:
         room = ROOM if alone else MORE_ROOM
-    kinds: dict[Kind, list[Pair]] = {}
-    for pair in sharing:
-        kinds.setdefault(Kind.of(pair), []).append(pair)
     found: list[Rowed] = []
     missed: Scalar = 0.0
     overlap: Scalar = 0.0
-    for kind, alike in kinds.items():
+    for kind, alike in by_kind(sharing).items():
         most = sum(meeting(pair.first.shape, pair.second.shape).count for pair in alike)
         places, more = filled(kind, alike, of.X, min(room, most))
         missed = missed + more
@@ -189,7 +186,7 @@ def _rowed(model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Pl
 
     def built(row: list[Scalar]) -> list[Scalar]:
         place = Place(row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), *row[7:])
-        J = _rows(model, of.at, place, n)
+        J = place_rows(model, of.at, place, n)
         D, d = stiffness_of(model, kind, place.distance, place.weight(model))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
         return [D, *wanted, *(x for row in dense(J, nv) for x in row)]
@@ -205,15 +202,20 @@ def _rowed(model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Pl
     return found
 
 
-def _rows(model: Model, at: Frames, place: Place, n: int) -> list[Row]:
-    """How freedoms move the second body beside the first, along the rows of a contact."""
-    X = Transform(contact_frame(Touch(place.distance, place.position, place.normal)), place.position)
+def place_rows(model: Model, at: Frames, place: Place, n: int) -> list[Row]:
+    """How freedoms move the second body of a place beside the first, along the rows of a contact."""
+    frame = contact_frame(Touch(place.distance, place.position, place.normal))
+    return contact_rows(model, at, Transform(frame, place.position), place.signs(model), n)
+
+
+def contact_rows(model: Model, at: Frames, X: Transform, signs: Sequence[Scalar], n: int) -> list[Row]:
+    """How freedoms move what is at a pose, along its axes; each with its sign."""
     rows: list[Row] = [{} for _ in range(n)]
-    signs = place.signs(model)
     for body in model.bodies:
         for k, s in zip(range(body.dofs.start, body.dofs.stop), at.S[body.index], strict=True):
-            for row, x in zip(rows, six(X.inv() @ s), strict=False):
-                row[k] = signs[k] * x
+            if not is_zero(signs[k]):
+                for row, x in zip(rows, six(X.inv() @ s), strict=False):
+                    row[k] = signs[k] * x
     return rows
 
 
