@@ -45,7 +45,8 @@ def map_scalars(f: Callable[[Scalar], Any], value: Any) -> Any:
     if hasattr(value, "map_scalars"):  # keeps more than scalars
         return value.map_scalars(f)
     if isinstance(value, (list, tuple)):
-        return type(value)(map_scalars(f, x) for x in value)
+        make = getattr(type(value), "_make", type(value))  # of a tuple with named entries
+        return make(map_scalars(f, x) for x in value)
     if isinstance(value, dict):
         return {key: map_scalars(f, x) for key, x in value.items()}
     if _is_branch(value):

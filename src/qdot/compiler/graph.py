@@ -279,9 +279,18 @@ class Graph:
     ) -> list[Expr]:
         """build(given) where the condition holds, `otherwise` elsewhere; skipped where no lane needs it.
 
-        Only what depends on `given` lies in the region, so pass what the costly part starts from.
+        Only what depends on `given` lies in the region, so pass what the costly part starts from. What is the same in
+        the region and elsewhere is that.
         """
-        return self._block("when", len(given), [condition, *given], otherwise, build)
+        built: list[int] = []
+
+        def noted(parameters: list[Expr]) -> list[Expr]:
+            built.extend(self.require(x) for x in build(parameters))
+            return [self.expr(x) for x in built]
+
+        items = self._block("when", len(given), [condition, *given], otherwise, noted)
+        elsewhere = [self.require(x) for x in otherwise]
+        return [self.expr(x) if x == y else item for item, x, y in zip(items, built, elsewhere, strict=True)]
 
     def each(self, rows: Sequence[Sequence[Any]], build: Callable[[list[Expr]], Sequence[Any]]) -> list[list[Expr]]:
         """[build(row) for row in rows], as one loop: the code of one row, however many there are."""

@@ -3,7 +3,8 @@
     min_a  ½ (a - a₀)ᵀ M (a - a₀) + Σ s(J a - a_ref),   M a₀ = f,
 
 f all joint forces that do not depend on a. Newton's method with a search along each step; the minimum is where
-M a = f + Σ Jᵀ f_c.
+M a = f + Σ Jᵀ f_c. Of many contacts that are possible few are there at a time: whatever belongs to one is computed
+where it acts.
 """
 
 from __future__ import annotations
@@ -11,18 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar, TypeAlias
+from typing import NamedTuple
 
-from qdot.algebra import Scalar, Scalars, Vec3, absolute, iterated, where, where_needed
+from qdot.algebra import Scalar, Scalars, absolute, iterated, where, where_needed
 from qdot.algebra.linalg import dot
-from qdot.algebra.sparse import Row
-from qdot.algorithms.constraints.rows import times, transposed_times
 from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
+from qdot.contact.constraints import Ground, Patch, Rates, Rowed
 from qdot.contact.newton import newton_step
 from qdot.contact.soft_laws import Law
 from qdot.model.model import Model
-from qdot.spatial import Force, Inertia, Motion, Transform
+from qdot.spatial import Force, Inertia, Motion
 
 SEARCH = 0.01
 """Of the slope at the start of a search: what is left of it where the search ends."""
@@ -34,54 +34,22 @@ the place is found by halves."""
 FURTHEST = 1e10
 """No search goes so far, and no step gains so much."""
 
-Rates: TypeAlias = list[list[Scalar]]
-"""A number for each row of each constraint."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """A contact between a body and what stands still: at the pose X, whose axes are the normal and two tangents."""
-
-    body: int
-    X: Transform
-    wanted: list[Scalar]
-    law: Law
-
-    def motion(self, U: Sequence[Motion]) -> list[Scalar]:
-        """How the body moves there, along the rows."""
-        return six(self.X.inv() @ U[self.body])[: len(self.wanted)]
-
-    def wrench(self, force: Sequence[Scalar]) -> Force:
-        """What forces along the rows do to the body."""
-        full = [*force, *[0] * (6 - len(force))]
-        return self.X @ Force(Vec3(*full[3:]), Vec3(*full[:3]))
-
-
-@dataclass(frozen=True)
-class Rowed:
-    """A constraint by its rows over the freedoms."""
-
-    J: list[Row]
-    wanted: list[Scalar]
-    law: Law
-
 
 @dataclass(frozen=True)
 class Found:
-    """An acceleration, J a - a_ref of every constraint there, and M a."""
+    """An acceleration, and J a - a_ref of every constraint there."""
 
     a: list[Scalar]
     ys: Rates
-    Ma: list[Scalar]
 
-    holds_scalars: ClassVar[bool] = True
 
-    def moved(self, t: Scalar, p: Found) -> Found:
-        def along(xs: Sequence[Scalar], dxs: Sequence[Scalar]) -> list[Scalar]:
-            return [x + t * dx for x, dx in zip(xs, dxs, strict=True)]
+class Meeting(NamedTuple):
+    """What an acceleration meets: J a - a_ref of every constraint, the forces that move the bodies, and the slope of
+    the cost."""
 
-        ys = [along(y, z) for y, z in zip(self.ys, p.ys, strict=True)]
-        return Found(along(self.a, p.a), ys, along(self.Ma, p.Ma))
+    ys: Rates
+    IU: list[Force]
+    g: list[Scalar]
 
 
 @dataclass(frozen=True)
@@ -96,7 +64,7 @@ class Problem:
     at: Frames
     inertias: list[Inertia]
     f: list[Scalar]
-    ground: list[Ground]
+    patches: list[Patch]
     rowed: list[Rowed]
     rare: list[Rowed]
     causes: list[str]
@@ -110,56 +78,74 @@ class Problem:
     missed: Scalar = 0.0
     """Contacts that found no room."""
 
+    @cached_property
+    def constraints(self) -> list[Ground | Rowed]:
+        return [*(c for patch in self.patches for c in patch.contacts), *self.rowed, *self.rare]
+
     def solved(self, guess: Scalars) -> tuple[Found, Scalar]:
         """The acceleration that costs least, from a guess of it; and how many steps that took."""
 
-        def turn(state: tuple[Found, Scalar, Scalar]) -> tuple[Scalar, tuple[Found, Scalar, Scalar]]:
-            found, gain, steps = state
-            g = self._gradient(found)
-            left = self.scale * sum((absolute(x) for x in g), start=0)
+        def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
+            a, gain, steps = state
+            met = self._met(a)
+            left = self.scale * sum((absolute(x) for x in met.g), start=0)
             more = where(gain > self.tolerance, left, 0.0) > self.tolerance
             needed = where(more, 1.0, 0.0)
-            found, gain = where_needed(more, (found, g, needed), lambda given: self._improved(*given), (found, 0.0))
-            return more, (found, gain, steps + 1)
+            a, gain = where_needed(more, (a, met, needed), lambda given: self._improved(*given), (a, 0.0))
+            return more, (a, gain, steps + 1)
 
-        start = self._at(guess, [c.wanted for c in self._all])
-        found, _, steps = iterated(self.limit, (start, FURTHEST, 0.0), turn)
-        return found, steps
+        a, _, steps = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
+        return Found(a, self._rates(a)), steps
 
     def forces(self, ys: Rates) -> Rates:
         """The force along each row of every constraint."""
-        return [c.law.answer(y).force for c, y in zip(self._all, ys, strict=True)]
+        return [c.law.force(y) for c, y in zip(self.constraints, ys, strict=True)]
 
     def joint_forces(self, forces: Rates, cause: str | None = None) -> list[Scalar]:
         """Σ Jᵀ f of all constraints, or of those that act for one cause."""
         if cause is not None:
             kept = zip(forces, self.causes, strict=True)
             forces = [force if why == cause else [0] * len(force) for force, why in kept]
-        pushed = [Force.zero() for _ in self.inertias]
-        for contact, force in zip(self.ground, forces, strict=False):
-            pushed[contact.body] = pushed[contact.body] + contact.wrench(force)
-        total = self._at_joints(pushed)
-        nv, first, last = self.model.nv, len(self.ground), len(self.ground) + len(self.rowed)
-        more = [transposed_times(row.J, force, nv) for row, force in zip(self.rowed, forces[first:last], strict=True)]
-        for c, force in zip(self.rare, forces[last:], strict=True):
-            more.append(where_needed(c.law.D > 0, force, partial(_at_freedoms, c.J, nv), [0.0] * nv))
-        return [sum(column) for column in zip(total, *more, strict=True)]
+        F = [Force.zero() for _ in self.inertias]
+        left = iter(forces)
+        for patch in self.patches:
+            own, body = [next(left) for _ in patch.contacts], patch.body
+            F[body] = where_needed(patch.acts, (own, F[body]), patch.pushed, F[body])
+        total = self._at_joints(F)
+        for row in self.rowed:
+            total = row.pushed((next(left), total))
+        for row in self.rare:
+            total = where_needed(row.acts, (next(left), total), row.pushed, total)
+        return total
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _all(self) -> list[Ground | Rowed]:
-        return [*self.ground, *self.rowed, *self.rare]
+    def _rates(self, a: Scalars) -> Rates:
+        """J a - a_ref of every constraint."""
+        U, ys = body_motions(self.model, self.at, a), []
+        for patch in self.patches:
+            ys += where_needed(patch.acts, U[patch.body], patch.beyond, patch.nothing)
+        ys += [row.beyond(a) for row in self.rowed]
+        return ys + [where_needed(row.acts, list(a), row.beyond, row.nothing) for row in self.rare]
 
-    def _at(self, a: Scalars, wanted: Rates) -> Found:
-        """With J a - wanted of all constraints, and M a."""
+    def _met(self, a: Scalars) -> Meeting:
+        """What an acceleration meets."""
         U = body_motions(self.model, self.at, a)
-        rates = [*(c.motion(U) for c in self.ground), *(times(c.J, a) for c in self.rowed)]
-        rates += [where_needed(c.law.D > 0, list(a), partial(times, c.J), [0.0] * len(c.J)) for c in self.rare]
-        ys = [[x - w for x, w in zip(xs, ws, strict=True)] for xs, ws in zip(rates, wanted, strict=True)]
-        opposed = self._at_joints([I @ u for I, u in zip(self.inertias, U, strict=True)])
-        drives = zip(opposed, armature(self.model), a, strict=True)
-        return Found(list(a), ys, [x + d * y for x, d, y in drives])
+        IU = [I @ u for I, u in zip(self.inertias, U, strict=True)]
+        ys, F = [], list(IU)
+        for patch in self.patches:
+            given, otherwise = (U[patch.body], F[patch.body]), (patch.nothing, F[patch.body])
+            own, F[patch.body] = where_needed(patch.acts, given, patch.opposed, otherwise)
+            ys += own
+        drives = zip(self._at_joints(F), armature(self.model), a, self.f, strict=True)
+        g = [x + d * y - f for x, d, y, f in drives]
+        for row in self.rowed:
+            y, g = row.lessened((a, g))
+            ys.append(y)
+        for row in self.rare:
+            y, g = where_needed(row.acts, (list(a), g), row.lessened, (row.nothing, g))
+            ys.append(y)
+        return Meeting(ys, IU, g)
 
     def _at_joints(self, forces: Sequence[Force]) -> list[Scalar]:
         """Σ Sᵀ f, in one sweep from the leaves to the root."""
@@ -170,29 +156,44 @@ class Problem:
             F[body.parent] = F[body.parent] + F[body.index]
         return total
 
-    def _gradient(self, found: Found) -> list[Scalar]:
-        pushed = self.joint_forces(self.forces(found.ys))
-        return [x - f - p for x, f, p in zip(found.Ma, self.f, pushed, strict=True)]
-
-    def _improved(self, found: Found, g: list[Scalar], needed: Scalar) -> tuple[Found, Scalar]:
+    def _improved(self, a: list[Scalar], met: Meeting, needed: Scalar) -> tuple[list[Scalar], Scalar]:
         """After one step of Newton's method; and what that gained. Where it is not needed (0), nothing is searched."""
-        answers = [c.law.answer(y) for c, y in zip(self._all, found.ys, strict=True)]
-        step = newton_step(self, g, [answer.curvature for answer in answers])
-        p = self._at(step, [[0] * len(y) for y in found.ys])
-        slope = dot(p.a, [x - f for x, f in zip(found.Ma, self.f, strict=True)])
-        curvature, descent = dot(p.a, p.Ma), dot(g, p.a)
-
-        lines = [c.law.line(y, z) for c, y, z in zip(self._all, found.ys, p.ys, strict=True)]
+        p = newton_step(self, met.g, met.ys)
+        P, drive = body_motions(self.model, self.at, p), armature(self.model)
+        slope = sum((_power(F, u) for F, u in zip(met.IU, P, strict=True)), start=0)
+        slope = slope + sum((x * (d * y - f) for x, d, y, f in zip(p, drive, a, self.f, strict=True)), start=0)
+        curvature = sum((_power(I @ u, u) for I, u in zip(self.inertias, P, strict=True)), start=0)
+        curvature = curvature + sum((d * x * x for x, d in zip(p, drive, strict=True)), start=0)
+        descent = dot(met.g, p)
+        lines = self._lines(met.ys, p, P)
 
         def at(t: Scalar) -> tuple[Scalar, Scalar]:
-            first, second = slope + t * curvature, curvature
-            for line in lines:
-                d1, d2 = line(t)
-                first, second = first + d1, second + d2
-            return first, second
+            total = slope + t * curvature, curvature
+            for laws, line in lines:
+                acts = sum((law.D for law in laws), start=0) > 0
+                total = where_needed(acts, (t, total), partial(_along, laws, line), total)
+            return total
 
         t = searched(at, descent, needed)
-        return found.moved(t, p), -(self.scale * t * descent) / 2
+        return [x + t * y for x, y in zip(a, p, strict=True)], -(self.scale * t * descent) / 2
+
+    def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion]) -> list[tuple[list[Law], list[list[Scalar]]]]:
+        """What the laws of constraints keep of a line along p; together where they act together."""
+        lines: list[tuple[list[Law], list[list[Scalar]]]] = []
+        left = iter(ys)
+        for patch in self.patches:
+            own = [next(left) for _ in patch.contacts]
+            nothing = [[0.0] * len(c.law.line(y, y)) for c, y in zip(patch.contacts, own, strict=True)]
+            found = where_needed(patch.acts, (own, P[patch.body]), patch.lines, nothing)
+            lines.append(([c.law for c in patch.contacts], found))
+        lines.append(([row.law for row in self.rowed], [row.line((next(left), p)) for row in self.rowed]))
+        for row in self.rare:
+            y = next(left)
+            lines.append(([row.law], [where_needed(row.acts, (y, p), row.line, [0.0] * len(row.law.line(y, y)))]))
+        return lines
+
+
+# -- motion ------------------------------------------------------------------------------------------------------------
 
 
 def body_motions(model: Model, at: Frames, v: Scalars) -> list[Motion]:
@@ -220,11 +221,16 @@ def searched(at: Callable[[Scalar], tuple[Scalar, Scalar]], slope: Scalar, neede
     return iterated(SEARCHES, (1.0, 0.0, FURTHEST), turn)[0]
 
 
-def six(motion: Motion) -> list[Scalar]:
-    """Along, then about the axes: the order of a contact's rows."""
-    return [*motion.lin, *motion.ang]
+def _power(F: Force, u: Motion) -> Scalar:
+    return F.ang.dot(u.ang) + F.lin.dot(u.lin)
 
 
-def _at_freedoms(J: Sequence[Row], nv: int, force: Scalars) -> list[Scalar]:
-    """Jᵀ f."""
-    return transposed_times(J, force, nv)
+def _along(
+    laws: Sequence[Law], lines: Sequence[Sequence[Scalar]], given: tuple[Scalar, tuple[Scalar, Scalar]]
+) -> tuple[Scalar, Scalar]:
+    """Slope and curvature at t with those of some constraints added."""
+    t, (slope, curvature) = given
+    for law, line in zip(laws, lines, strict=True):
+        d1, d2 = law.along(line, t)
+        slope, curvature = slope + d1, curvature + d2
+    return slope, curvature

@@ -3,48 +3,54 @@
 What pushes between a body and the ground opposes that body's motion, by K = X C Xᵀ, as its inertia does; what acts on
 one freedom opposes that one, as the inertia of its drive does. So that part of H is the mass matrix of a mechanism with
 other inertias, and the articulated-body algorithm solves with it. What joins two bodies or distant joints is added by
-its rows, B Bᵀ = C: (H₀ + Jᵀ B Bᵀ J)⁻¹ = H₀⁻¹ - Y (1 + Bᵀ J Y)⁻¹ Yᵀ with Y = H₀⁻¹ Jᵀ B (Sherman, Morrison, Woodbury),
-one row after the other only where it acts. Where such rows are many, as in a heap of loose bodies, H is made in full
-instead.
+its rows, B Bᵀ = C, one row b of Bᵀ J after the other: (H + b bᵀ)⁻¹ = H⁻¹ - u uᵀ/(1 + bᵀ u) with u = H⁻¹ b (Sherman and
+Morrison). Where such rows are many, as in a heap of loose bodies, H is made in full instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from qdot.algebra import Mat3, Scalar, Scalars, Vec3, scanned, sqrt, where, where_needed
+from qdot.algebra import Scalar, Scalars, scanned, sqrt, where, where_needed
 from qdot.algebra.linalg import Matrix, TreeFactors, dot
 from qdot.algebra.sparse import Row
-from qdot.algebra.vec import Sym3
 from qdot.algorithms.articulated import Articulated
-from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.crba import joint_space
 from qdot.algorithms.passive import armature
+from qdot.contact.constraints import Rowed
+from qdot.contact.soft_laws import Law
 from qdot.spatial import ArticulatedInertia
 
 if TYPE_CHECKING:
-    from qdot.contact.gauss import Problem, Rowed
+    from qdot.contact.gauss import Problem
+
+Met: TypeAlias = tuple[Rowed, list[Scalar]]
+"""A constraint, and J a - a_ref of it."""
 
 FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
 
 
-def newton_step(problem: Problem, g: Scalars, curvatures: Sequence[Matrix]) -> list[Scalar]:
-    """-H⁻¹ g, where each constraint has this curvature."""
-    first, last = len(problem.ground), len(problem.ground) + len(problem.rowed)
+def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]]) -> list[Scalar]:
+    """-H⁻¹ g, at J a - a_ref of every constraint."""
     K = [ArticulatedInertia.of(I) for I in problem.inertias]
-    for contact, C in zip(problem.ground, curvatures[:first], strict=True):
-        K[contact.body] = K[contact.body] + contact.X @ _opposing(C)
+    left = iter(ys)
+    for patch in problem.patches:
+        own, body = [next(left) for _ in patch.contacts], patch.body
+        K[body] = where_needed(patch.acts, (own, K[body]), patch.stiffened, K[body])
     diagonal = list(armature(problem.model))
-    joining: list[tuple[Rowed, Matrix]] = []
-    for row, C in zip(problem.rowed, curvatures[first:last], strict=True):
+    joining: list[Met] = []
+    for row in problem.rowed:
+        y = next(left)
         if len(row.J) == 1 and len(row.J[0]) == 1:
             ((k, x),) = row.J[0].items()
-            diagonal[k] = diagonal[k] + x * x * C[0][0]
+            diagonal[k] = diagonal[k] + x * x * row.law.curvature(y)[0][0]
         else:
-            joining.append((row, C))
-    rare = list(zip(problem.rare, curvatures[last:], strict=True))
+            joining.append((row, y))
+    rare = list(zip(problem.rare, left, strict=True))
     down = [-x for x in g]
     if sum(len(row.J) for row, _ in (*joining, *rare)) > max(FEW * problem.model.nv, 8):
         return _in_full(problem, K, diagonal, joining, rare, down)
@@ -52,40 +58,43 @@ def newton_step(problem: Problem, g: Scalars, curvatures: Sequence[Matrix]) -> l
     return _joined(solver, joining, rare, solver.solve(down))
 
 
-def _joined(
-    solver: Articulated, joining: Sequence[tuple[Rowed, Matrix]], rare: Sequence[tuple[Rowed, Matrix]], p: list[Scalar]
-) -> list[Scalar]:
-    """p corrected for constraints given by rows."""
-    if not joining and not rare:
-        return p
+def _joined(solver: Articulated, joining: Sequence[Met], rare: Sequence[Met], p: list[Scalar]) -> list[Scalar]:
+    """p corrected for constraints given by rows, one after the other: each for those before it, too."""
     n = len(p)
-    rows: list[Row] = []
-    answers: Matrix = []
-    for row, C in joining:
-        for weighted in _halves(row.J, C):
-            rows.append(weighted)
-            answers.append(solver.solve(_dense(weighted, n)))
-    for row, C in rare:
-        for weighted in _halves(row.J, C):
-            acts = sum((x * x for x in weighted.values()), start=0) > 0
-            full = _dense(weighted, n)
-            rows.append(weighted)
-            answers.append(where_needed(acts, full, solver.solve, [0.0] * n))
+    before: list[_Added] = []
 
-    def corrected(given: tuple[list[Scalar], list[Row], Matrix]) -> list[Scalar]:
-        p, rows, answers = given
-        A = [[dot(row.values(), [y[k] for k in row]) for y in answers] for row in rows]
-        factors = [[x + 1 if i == j else x for j, x in enumerate(line)] for i, line in enumerate(A)]
-        z = TreeFactors.of(factors, range(-1, len(A) - 1)).solve(times(rows, p))
-        for y, x in zip(answers, z, strict=True):
-            p = [a - b * x for a, b in zip(p, y, strict=True)]
-        return p
+    def corrected(row: Rowed, given: tuple[list[Scalar], list[Scalar]]) -> tuple[list[Scalar], list[_Added]]:
+        y, p = given
+        known = list(before)
+        for weighted in _halves(row.J, row.law.curvature(y)):
+            b = [weighted.get(k, 0) for k in range(n)]
+            u = solver.solve(b)
+            for other in known:
+                u = _moved(u, -(other.share * dot(other.u, b)), other.u)
+            share = 1 / (1 + dot(b, u))
+            p = _moved(p, -(share * dot(b, p)), u)
+            known.append(_Added(u, share))
+        return p, known[len(before) :]
 
-    given = (p, rows, answers)
-    if joining:
-        return corrected(given)
-    acting = sum((x * x for row in rows for x in row.values()), start=0)
-    return where_needed(acting > 0, given, corrected, p)
+    for row, y in joining:
+        p, added = corrected(row, (y, p))
+        before += added
+    for row, y in rare:
+        otherwise = p, [_Added([0.0] * n, 0.0) for _ in row.J]
+        p, added = where_needed(row.acts, (y, p), partial(corrected, row), otherwise)
+        before += added
+    return p
+
+
+class _Added(NamedTuple):
+    """A row b that H has: H⁻¹ b without it, and 1/(1 + bᵀ H⁻¹ b)."""
+
+    u: list[Scalar]
+    share: Scalar
+
+
+def _moved(x: Scalars, t: Scalar, u: Scalars) -> list[Scalar]:
+    return [a + t * b for a, b in zip(x, u, strict=True)]
 
 
 def _halves(J: Sequence[Row], C: Matrix) -> list[Row]:
@@ -108,16 +117,12 @@ def _halves(J: Sequence[Row], C: Matrix) -> list[Row]:
     ]
 
 
-def _dense(row: Row, n: int) -> list[Scalar]:
-    return [row.get(k, 0) for k in range(n)]
-
-
 def _in_full(
     problem: Problem,
     K: Sequence[ArticulatedInertia],
     diagonal: Scalars,
-    joining: Sequence[tuple[Rowed, Matrix]],
-    rare: Sequence[tuple[Rowed, Matrix]],
+    joining: Sequence[Met],
+    rare: Sequence[Met],
     down: Scalars,
 ) -> list[Scalar]:
     """H⁻¹ times a vector, by H itself."""
@@ -128,26 +133,29 @@ def _in_full(
     for k, d in enumerate(diagonal):
         H[k][k] = H[k][k] + d
     lower = [row[: k + 1] for k, row in enumerate(H)]
-    for row, C in joining:
-        lower = _with_rows(lower, row.J, C)
-    for n in sorted({len(C) for _, C in rare}):
-        lower = _with_places(lower, [(row, C) for row, C in rare if len(C) == n], n)
+    for row, y in joining:
+        lower = _with_rows(lower, row.J, row.law.curvature(y))
+    kinds: dict[Law, list[Met]] = {}
+    for row, y in rare:
+        kinds.setdefault(replace(row.law, D=1.0), []).append((row, y))
+    for law, alike in kinds.items():
+        lower = _with_places(lower, law, alike)
     return TreeFactors.of(lower, range(-1, len(down) - 1)).solve(down)
 
 
-def _with_places(lower: Matrix, rare: Sequence[tuple[Rowed, Matrix]], n: int) -> Matrix:
-    """H + Σ Jᵀ C J of constraints with n rows each, in one loop, each where it acts."""
-    nv = len(lower)
+def _with_places(lower: Matrix, law: Law, alike: Sequence[Met]) -> Matrix:
+    """H + Σ Jᵀ C J of constraints that differ in stiffness only, in one loop, each where it acts."""
+    n, nv = len(alike[0][1]), len(lower)
+
+    def added(given: tuple[Matrix, list[Scalar]]) -> Matrix:
+        lower, row = given
+        J = [dict(enumerate(row[1 + n + k * nv :][:nv])) for k in range(n)]
+        return _with_rows(lower, J, replace(law, D=row[0]).curvature(row[1 : 1 + n]))
 
     def turn(lower: Matrix, row: list[Scalar]) -> Matrix:
-        J = [dict(enumerate(row[1 + n * n + k * nv :][:nv])) for k in range(n)]
-        C = [row[1 + n * k :][:n] for k in range(n)]
-        return where_needed(row[0] > 0, (lower, C, J), lambda given: _with_rows(given[0], given[2], given[1]), lower)
+        return where_needed(row[0] > 0, (lower, row), added, lower)
 
-    rows = [
-        [row.law.D, *(x for line in C for x in line), *(line[k] for line in row.J for k in range(nv))]
-        for row, C in rare
-    ]
+    rows = [[row.law.D, *y, *(line[k] for line in row.J for k in range(nv))] for row, y in alike]
     return scanned(rows, lower, turn)
 
 
@@ -169,14 +177,3 @@ def _with_rows(lower: Matrix, J: Sequence[Row], C: Matrix) -> Matrix:
 def _places(J: Sequence[Row]) -> list[int]:
     """The freedoms that rows touch."""
     return sorted({k for row in J for k in row})
-
-
-def _opposing(C: Matrix) -> ArticulatedInertia:
-    """The curvature of a contact as what opposes motion of its frame."""
-    n = len(C)
-    full = [[C[i][j] if i < n and j < n else 0 for j in range(6)] for i in range(6)]
-
-    def block(i: int, j: int) -> Mat3:
-        return Mat3(*(Vec3(*full[i + k][j : j + 3]) for k in range(3)))
-
-    return ArticulatedInertia(Sym3.upper(block(3, 3)), block(3, 0), Sym3.upper(block(0, 0)))

@@ -36,6 +36,9 @@ AHEAD = 3.0
 twice its speed against something that comes."""
 
 
+MOST_ALONE = 48
+"""Touches with what stands still that are computed one by one, whether they are there or not."""
+
 STIFF = 1e-12
 """What freedoms move by less than this, of their own motion [1, m], they do not move: rounding does."""
 
@@ -116,7 +119,7 @@ def points(model: Model, q: Scalars, reach: Scalar, room: int | None = None) -> 
     `room` all candidates are listed."""
     at = root_frame(model, q)
     assert at.places is not None
-    alone, sharing = parted(model)
+    alone, sharing = parted(model, MOST_ALONE)
     found = [point for pair in alone for point in _of_pair(model, at, pair, reach)]
     missed: Scalar = 0
     for kind, alike in by_kind(sharing).items():

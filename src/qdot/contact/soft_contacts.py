@@ -11,11 +11,12 @@ from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, maximum, s
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import dense, times
 from qdot.algorithms.frames import Frames
-from qdot.collision.narrow import meeting, sizes_of
+from qdot.collision.narrow import bounding_radius, meeting, sizes_of
 from qdot.collision.pairs import Pair, pairs
 from qdot.collision.touch import FAR, Touch
+from qdot.collision.vectors import axis
 from qdot.contact.between import Kind, Place, by_kind, filled
-from qdot.contact.gauss import Ground, Rowed, six
+from qdot.contact.constraints import Ground, Patch, Rowed, plus, six
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
 from qdot.contact.softness import TINY, pull
@@ -23,8 +24,8 @@ from qdot.contact.weights import weights
 from qdot.model.model import Model
 from qdot.spatial import Motion, Transform
 
-MOST_ALONE = 48
-"""Touches with what stands still that are computed one by one, whether they are there or not."""
+MOST_ALONE = 256
+"""Touches with what stands still of which each has code of its own, which runs where the touch is there."""
 
 ROOM, MORE_ROOM = 12, 32
 """Places for each kind of contact between bodies; where those with the ground share them."""
@@ -119,13 +120,13 @@ class Parted(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def parted(model: Model) -> Parted:
+def parted(model: Model, most: int) -> Parted:
     """Between bodies all touches share places, for few are there at a time; with what stands still they do where there
-    are too many to compute with all of them."""
+    are more than `most`."""
     can_move = moves(model)
     between = [pair for pair in pairs(model) if can_move[pair.first.body] and can_move[pair.second.body]]
     ground = [pair for pair in pairs(model) if not (can_move[pair.first.body] and can_move[pair.second.body])]
-    if sum(meeting(pair.first.shape, pair.second.shape).count for pair in ground) > MOST_ALONE:
+    if sum(meeting(pair.first.shape, pair.second.shape).count for pair in ground) > most:
         return Parted([], ground + between)
     return Parted(ground, between)
 
@@ -133,7 +134,7 @@ def parted(model: Model) -> Parted:
 class OnGround(NamedTuple):
     """Contacts with what stands still, and how deep the deepest is [m]."""
 
-    found: list[Ground]
+    found: list[Patch]
     overlap: Scalar
 
 
@@ -146,25 +147,69 @@ class Between(NamedTuple):
 
 
 def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
-    """Candidates for contacts with what stands still, each with a place of its own."""
-    found, known, can_move = [], weights(model), moves(model)
+    """Contacts with what stands still, each with a place of its own, worked out where shapes are near."""
+    found: list[Patch] = []
     overlap: Scalar = 0.0
-    for pair in parted(model).alone:
-        a, b, kind = pair.first.body, pair.second.body, Kind.of(pair)
-        for touch in touches_of(pair, of.X):
-            overlap = maximum(overlap, -touch.distance)
-            D, d = stiffness_of(model, kind, touch.distance, known.along[a] + known.along[b])
-            R = contact_frame(touch)
-            body, place = (b, Transform(R, touch.position)) if can_move[b] else (a, Transform(-R, touch.position))
-            rates = six(place.inv() @ of.V[body])[: kind.dimension]
-            wanted = wanted_of(model, kind, touch.distance, d, rates, dt)
-            found.append(Ground(body, place, plus(wanted, six(place.inv() @ of.turned[body])), law_of(model, kind, D)))
+    for pair in parted(model, MOST_ALONE).alone:
+        body, kind, contacts = _moving_body(model, pair), Kind.of(pair), []
+        for spot in _spots(model, pair, of, dt):
+            overlap = maximum(overlap, -spot.distance)
+            contacts.append(Ground(body, spot.X, spot.wanted, law_of(model, kind, spot.D)))
+        found.append(Patch(contacts))
     return OnGround(found, overlap)
+
+
+class _Spot(NamedTuple):
+    """Where a body touches what stands still: the distance, the pose of the contact's frame, a_ref, and D."""
+
+    distance: Scalar
+    X: Transform
+    wanted: list[Scalar]
+    D: Scalar
+
+
+def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
+    """The touches of a pair of which one stands still."""
+    body, kind, known = _moving_body(model, pair), Kind.of(pair), weights(model)
+    side, weight = (1 if body == pair.second.body else -1), known.along[pair.first.body] + known.along[pair.second.body]
+
+    def touching(given: tuple[Transform, Motion, Motion]) -> list[_Spot]:
+        place, V, turned = given
+        spots = []
+        for touch in touches_of(pair, [place if k == body else X for k, X in enumerate(of.X)]):
+            D, d = stiffness_of(model, kind, touch.distance, weight)
+            X = Transform(contact_frame(touch) * side, touch.position)
+            rates = six(X.inv() @ V)[: kind.dimension]
+            wanted = plus(wanted_of(model, kind, touch.distance, d, rates, dt), six(X.inv() @ turned))
+            spots.append(_Spot(touch.distance, X, wanted, D))
+        return spots
+
+    # What touches alike whatever the pose, as the normal of a plane, is kept where nothing is near: it folds.
+    flat = [Touch(FAR, Vec3(0.0, 0.0, 0.0), touch.normal) for touch in touches_of(pair, of.X)]
+    apart = [
+        _Spot(FAR, Transform(contact_frame(touch) * side, touch.position), [0.0] * kind.dimension, 0.0)
+        for touch in flat
+    ]
+    return where_needed(_near(pair, of.X), (of.X[body], of.V[body], of.turned[body]), touching, apart)
+
+
+def _near(pair: Pair, X: Sequence[Transform]) -> Scalar:
+    """Where the ball about one shape meets that of the other, or its plane."""
+    poses = [X[part.body] @ part.placement for part in (pair.first, pair.second)]
+    radii = [bounding_radius(part.shape) for part in (pair.first, pair.second)]
+    between, reach = poses[1].position - poses[0].position, sum(r or 0.0 for r in radii) + pair.margin
+    if radii[0] is None:
+        return axis(poses[0], 2).dot(between) < reach
+    return between.dot(between) < reach * reach
+
+
+def _moving_body(model: Model, pair: Pair) -> int:
+    return pair.second.body if moves(model)[pair.second.body] else pair.first.body
 
 
 def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Between:
     """Contacts that share places, `room` for each kind."""
-    alone, sharing = parted(model)
+    alone, sharing = parted(model, MOST_ALONE)
     if room is None:
         room = ROOM if alone else MORE_ROOM
     found: list[Rowed] = []
@@ -217,8 +262,3 @@ def contact_rows(model: Model, at: Frames, X: Transform, signs: Sequence[Scalar]
                 for row, x in zip(rows, six(X.inv() @ s), strict=False):
                     row[k] = signs[k] * x
     return rows
-
-
-def plus(xs: Sequence[Scalar], ys: Sequence[Scalar]) -> list[Scalar]:
-    """x + y, as many as there are of x."""
-    return [x + y for x, y in zip(xs, ys, strict=False)]

@@ -10,26 +10,22 @@ With y = J a - a_ref, the acceleration beyond the one that a constraint asks for
 Todorov, "Convex and analytically-invertible dynamics with contacts and constraints", ICRA 2014; MuJoCo's documentation,
 chapter Computation, "Friction cones". The first entry of a contact's y is along the normal, the others along two
 tangents, about the normal, and about the tangents, as many as the contact has dimensions.
+
+Each law tells its `force` -s'(y); its `curvature` C = s''(y), by which the force changes: -C dy; and slope and
+curvature of s(y + t z) `along` a line, of which it keeps what does not depend on t (`line`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, maximum, minimum, sqrt, where
 from qdot.algebra.linalg import Matrix, dot
 
-Line: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
-"""Slope and curvature of s(y + t z), from t."""
-
-
-class Answer(NamedTuple):
-    """The force along each row, and C = s''(y), which tells how it changes: -C dy."""
-
-    force: list[Scalar]
-    curvature: Matrix
+_Edge: TypeAlias = tuple[Scalar, Scalar]
+"""How far inside an edge of a cone, and how stiff it is there."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +38,20 @@ class Bound:
 
     holds_scalars: ClassVar[bool] = True
 
-    def answer(self, y: Sequence[Scalar]) -> Answer:
+    def force(self, y: Sequence[Scalar]) -> list[Scalar]:
+        return [minimum(maximum(-(self.D * y[0]), self.low), self.high)]
+
+    def curvature(self, y: Sequence[Scalar]) -> Matrix:
         free = -(self.D * y[0])
-        held = minimum(maximum(free, self.low), self.high)
-        return Answer([held], [[where(held == free, self.D, 0.0)]])
+        return [[where(self.force(y)[0] == free, self.D, 0.0)]]
 
-    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> Line:
-        def at(t: Scalar) -> tuple[Scalar, Scalar]:
-            free = -(self.D * (y[0] + t * z[0]))
-            held = minimum(maximum(free, self.low), self.high)
-            return -(held * z[0]), where(held == free, self.D, 0.0) * z[0] * z[0]
+    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+        return [y[0], z[0]]
 
-        return at
+    def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
+        y, z = line
+        there = [y + t * z]
+        return -(self.force(there)[0] * z), self.curvature(there)[0][0] * z * z
 
 
 @dataclass(frozen=True)
@@ -65,40 +63,47 @@ class Pyramid:
 
     holds_scalars: ClassVar[bool] = True
 
-    def answer(self, y: Sequence[Scalar]) -> Answer:
-        n, D = len(y), self.D
-        if n == 1:
-            push = where(y[0] < 0, D, 0.0)
-            return Answer([-(push * y[0])], [[push]])
-        force: list[Scalar] = [0] * n
-        C: Matrix = [[0] * n for _ in range(n)]
-        for k, mu in enumerate(self.friction[: n - 1], start=1):
-            up, down = y[0] + mu * y[k], y[0] - mu * y[k]
-            d_up, d_down = where(up < 0, D, 0.0), where(down < 0, D, 0.0)
+    def force(self, y: Sequence[Scalar]) -> list[Scalar]:
+        if len(y) == 1:
+            return [-(where(y[0] < 0, self.D, 0.0) * y[0])]
+        force: list[Scalar] = [0] * len(y)
+        for k, mu, (up, d_up), (down, d_down) in self._edges(y):
             f_up, f_down = -(d_up * up), -(d_down * down)
             force[0] = force[0] + f_up + f_down
             force[k] = mu * (f_up - f_down)
+        return force
+
+    def curvature(self, y: Sequence[Scalar]) -> Matrix:
+        n = len(y)
+        if n == 1:
+            return [[where(y[0] < 0, self.D, 0.0)]]
+        C: Matrix = [[0] * n for _ in range(n)]
+        for k, mu, (_, d_up), (_, d_down) in self._edges(y):
             C[0][0] = C[0][0] + d_up + d_down
             C[0][k] = C[k][0] = mu * (d_up - d_down)
             C[k][k] = mu * mu * (d_up + d_down)
-        return Answer(force, C)
+        return C
 
-    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> Line:
-        edges = [(y[0], z[0])]
-        if len(y) > 1:
-            signed = [(k, s) for k, mu in enumerate(self.friction[: len(y) - 1], start=1) for s in (mu, -mu)]
-            edges = [(y[0] + s * y[k], z[0] + s * z[k]) for k, s in signed]
+    def _edges(self, y: Sequence[Scalar]) -> Iterator[tuple[int, Scalar, _Edge, _Edge]]:
+        """Of each row with friction: its number, its friction, and both edges along it."""
+        for k, mu in enumerate(self.friction[: len(y) - 1], start=1):
+            up, down = y[0] + mu * y[k], y[0] - mu * y[k]
+            yield k, mu, (up, where(up < 0, self.D, 0.0)), (down, where(down < 0, self.D, 0.0))
 
-        def at(t: Scalar) -> tuple[Scalar, Scalar]:
-            slope: Scalar = 0
-            curvature: Scalar = 0
-            for e, de in edges:
-                there = e + t * de
-                bent = where(there < 0, de, 0.0)
-                slope, curvature = slope + bent * there, curvature + bent * de
-            return self.D * slope, self.D * curvature
+    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+        if len(y) == 1:
+            return [y[0], z[0]]
+        signed = [(k, s) for k, mu in enumerate(self.friction[: len(y) - 1], start=1) for s in (mu, -mu)]
+        return [x[0] + s * x[k] for k, s in signed for x in (y, z)]
 
-        return at
+    def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
+        slope: Scalar = 0
+        curvature: Scalar = 0
+        for e, de in zip(line[::2], line[1::2], strict=True):
+            there = e + t * de
+            bent = where(there < 0, de, 0.0)
+            slope, curvature = slope + bent * there, curvature + bent * de
+        return self.D * slope, self.D * curvature
 
 
 @dataclass(frozen=True)
@@ -111,55 +116,81 @@ class Ellipse:
 
     holds_scalars: ClassVar[bool] = True
 
-    def answer(self, y: Sequence[Scalar]) -> Answer:
-        n, D, mu = len(y), self.D, self.mu
+    def force(self, y: Sequence[Scalar]) -> list[Scalar]:
+        if len(y) == 1:
+            return Pyramid(self.D, ()).force(y)
+        at = self._at(y)
+        return [
+            where(at.sticks, -(w * x), -(at.D_m * at.g * d)) for w, x, d in zip(at.weight, y, at.gradient, strict=True)
+        ]
+
+    def curvature(self, y: Sequence[Scalar]) -> Matrix:
+        n = len(y)
         if n == 1:
-            return Pyramid(D, ()).answer(y)
-        scale = [mu, *self.friction[: n - 1]]
+            return Pyramid(self.D, ()).curvature(y)
+        at = self._at(y)
+        bend = -(self.mu * at.g * at.inverse)
+        C: Matrix = [[0] * n for _ in range(n)]
+        for j in range(n):
+            for k in range(j + 1):
+                slides = at.gradient[j] * at.gradient[k]
+                if k > 0:
+                    across = (1 if j == k else 0) - at.u[j] * at.u[k] * at.inverse * at.inverse
+                    slides = slides + bend * at.scale[j] * at.scale[k] * across
+                C[j][k] = C[k][j] = where(at.sticks, at.weight[j] if j == k else 0.0, at.D_m * slides)
+        return C
+
+    def _at(self, y: Sequence[Scalar]) -> _Round:
+        """Where it sticks, R μ² is the same for all rows; where it slides, s = ½ D_m g², g = N - μ T."""
+        D, mu = self.D, self.mu
+        scale = [mu, *self.friction[: len(y) - 1]]
         u = [s * x for s, x in zip(scale, y, strict=True)]
         N, square = u[0], dot(u[1:], u[1:])
         slips = square > 0
         T = sqrt(where(slips, square, 1.0))
         T = where(slips, T, 0.0)
         apart, sticks = mu * T <= N, mu * N + T <= 0
-        weight = [D * s * s / (mu * mu) for s in scale]  # where it sticks: R μ² is the same for all rows
-        # Where it slides: s = ½ D_m g², g = N - μ T.
+        weight = [D * s * s / (mu * mu) for s in scale]
         D_m = where(apart, 0.0, D / (mu * mu * (1 + mu * mu)))
         g, inverse = N - mu * T, 1 / where(slips, T, 1.0)
         gradient = [mu, *(-(mu * s * x * inverse) for s, x in zip(scale[1:], u[1:], strict=True))]
-        force = [where(sticks, -(w * x), -(D_m * g * d)) for w, x, d in zip(weight, y, gradient, strict=True)]
-        bend = -(mu * g * inverse)
-        C: Matrix = [[0] * n for _ in range(n)]
-        for j in range(n):
-            for k in range(j + 1):
-                slides = gradient[j] * gradient[k]
-                if k > 0:
-                    across = (1 if j == k else 0) - u[j] * u[k] * inverse * inverse
-                    slides = slides + bend * scale[j] * scale[k] * across
-                C[j][k] = C[k][j] = where(sticks, weight[j] if j == k else 0.0, D_m * slides)
-        return Answer(force, C)
+        return _Round(sticks, scale, u, weight, D_m, g, inverse, gradient)
 
-    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> Line:
-        n, D, mu = len(y), self.D, self.mu
-        if n == 1:
-            return Pyramid(D, ()).line(y, z)
-        u, w = ([s * x for s, x in zip(self.friction[: n - 1], xs[1:], strict=True)] for xs in (y, z))
-        N0, dN, uu, uw, ww = mu * y[0], mu * z[0], dot(u, u), dot(u, w), dot(w, w)
+    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+        if len(y) == 1:
+            return [y[0], z[0]]
+        u, w = ([s * x for s, x in zip(self.friction[: len(y) - 1], xs[1:], strict=True)] for xs in (y, z))
+        return [self.mu * y[0], self.mu * z[0], dot(u, u), dot(u, w), dot(w, w)]
+
+    def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
+        D, mu = self.D, self.mu
+        if len(line) == 2:
+            return Pyramid(D, ()).along(line, t)
+        N0, dN, uu, uw, ww = line
         stiff, D_m = D / (mu * mu), D / (mu * mu * (1 + mu * mu))
+        N, square = N0 + t * dN, uu + t * (2 * uw + t * ww)
+        slips = square > 0
+        T = where(slips, sqrt(where(slips, square, 1.0)), 0.0)
+        inverse = 1 / where(slips, T, 1.0)
+        dT = (uw + t * ww) * inverse
+        g, dg = N - mu * T, dN - mu * dT
+        sticks, apart = mu * N + T <= 0, mu * T <= N
+        slope = where(sticks, stiff * (N0 * dN + uw + t * (dN * dN + ww)), D_m * g * dg)
+        curvature = where(sticks, stiff * (dN * dN + ww), D_m * (dg * dg - mu * g * (ww - dT * dT) * inverse))
+        return where(apart, 0.0, slope), where(apart, 0.0, curvature)
 
-        def at(t: Scalar) -> tuple[Scalar, Scalar]:
-            N, square = N0 + t * dN, uu + t * (2 * uw + t * ww)
-            slips = square > 0
-            T = where(slips, sqrt(where(slips, square, 1.0)), 0.0)
-            inverse = 1 / where(slips, T, 1.0)
-            dT = (uw + t * ww) * inverse
-            g, dg = N - mu * T, dN - mu * dT
-            sticks, apart = mu * N + T <= 0, mu * T <= N
-            slope = where(sticks, stiff * (N0 * dN + uw + t * (dN * dN + ww)), D_m * g * dg)
-            curvature = where(sticks, stiff * (dN * dN + ww), D_m * (dg * dg - mu * g * (ww - dT * dT) * inverse))
-            return where(apart, 0.0, slope), where(apart, 0.0, curvature)
 
-        return at
+class _Round(NamedTuple):
+    """Where a point lies on a round cone."""
+
+    sticks: Scalar
+    scale: list[Scalar]
+    u: list[Scalar]
+    weight: list[Scalar]
+    D_m: Scalar
+    g: Scalar
+    inverse: Scalar
+    gradient: list[Scalar]
 
 
 Law: TypeAlias = Bound | Pyramid | Ellipse

@@ -11,7 +11,7 @@ from qdot.algorithms.constraints.own import own_rows
 from qdot.algorithms.constraints.rows import Rows, times
 from qdot.algorithms.limits import limited, rubbing
 from qdot.algorithms.residuals import active_constraints
-from qdot.contact.gauss import Rowed
+from qdot.contact.constraints import Rowed
 from qdot.contact.soft_laws import Bound
 from qdot.contact.softness import TINY, Pull, impedance, pull
 from qdot.contact.weights import Weights, weights

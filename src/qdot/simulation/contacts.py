@@ -17,7 +17,7 @@ from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
 from qdot.contact.penalty import penalty_forces
 from qdot.contact.points import AHEAD, Points, points, reach_of
 from qdot.contact.soft import Soft, soft_problem
-from qdot.contact.soft_contacts import contact_frame, parted, touches_of
+from qdot.contact.soft_contacts import MOST_ALONE, contact_frame, parted, touches_of
 from qdot.description import WORLD
 from qdot.errors import SimulationError, ValueShapeError
 from qdot.model.model import Model
@@ -117,7 +117,7 @@ def _contacts(system: System, phase: Phase, inputs: Inputs) -> list[Contact]:
 def _soft_contacts(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> list[Contact]:
     """In the order of the problem: each on its own, then in places, of which there are enough."""
     model = system.model
-    alone, sharing = parted(model)
+    alone, sharing = parted(model, MOST_ALONE)
     problem, all_forces = pushes(system, replace(kind, room=ENOUGH), phase, inputs)
     forces = [force for force, why in zip(all_forces, problem.causes, strict=True) if why == "contacts"]
     X = problem.at.places

@@ -12,7 +12,8 @@ from typing import ClassVar, NamedTuple
 from qdot.algebra import Scalar, Scalars, maximum, scalars_in
 from qdot.algebra.linalg import dot
 from qdot.algorithms.constraints.rows import times
-from qdot.contact.gauss import Ground, Rowed, body_motions
+from qdot.contact.constraints import Ground
+from qdot.contact.gauss import body_motions
 from qdot.contact.kinds import Penalty
 from qdot.contact.penalty import penalty_forces
 from qdot.contact.points import Points
@@ -101,13 +102,12 @@ def _softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, after: Sca
     problem, forces = pushes(system, kind, phase, inputs)
     motions = [body_motions(system.model, problem.at, v) for v in (phase.v, after)]
     found = _Pushed([], [], [], [])
-    constraints: list[Ground | Rowed] = [*problem.ground, *problem.rowed, *problem.rare]
-    for constraint, why, force in zip(constraints, problem.causes, forces, strict=True):
+    for constraint, why, force in zip(problem.constraints, problem.causes, forces, strict=True):
         law = constraint.law
         if why != "contacts" or isinstance(law, Bound):
             continue
         found.f.extend(force)
         found.friction.append(list(law.friction[: len(force) - 1]))
         for own, U, v in zip((found.before, found.after), motions, (phase.v, after), strict=True):
-            own += constraint.motion(U) if isinstance(constraint, Ground) else times(constraint.J, v)
+            own += constraint.motion(U[constraint.body]) if isinstance(constraint, Ground) else times(constraint.J, v)
     return found
