@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import qdot
 from qdot.algorithms import aba
-from qdot.backends.llvm_kernel import Tile
 from qdot.backends.llvm_parts import Parts
+from qdot.backends.llvm_tile import Tile
 from qdot.backends.llvm_turns import Array, Constants, Here, Inputs, Same, Table
 from qdot.compiler import rolling
 from qdot.compiler.program import Program

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from qdot.backends.llvm_kernel import Tile
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_text import assembly
+from qdot.backends.llvm_tile import Tile
 from qdot.compiler.program import Program
 
-VERSION = 24
+VERSION = 124
 """Of the code this backend writes: part of the key of cached objects."""
 
 

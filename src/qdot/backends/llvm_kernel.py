@@ -9,91 +9,14 @@ is computed by the same code, so results do not depend on the size of the batch 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from qdot.backends.llvm_math import Vectors
-from qdot.backends.llvm_parts import Parts, columns_of
 from qdot.backends.llvm_row import when_alone
-from qdot.compiler.ops import OPS
-from qdot.compiler.program import Instruction, Program, read_from_outside, steps
+from qdot.backends.llvm_tile import Tile
+from qdot.compiler.program import Program
 
 FIELDS = ("base", "row", "column", "stream")
 """What describes a port to the kernel, an i64 each: its address, the distances of rows and columns in elements, and
 whether to write past the cache (then rows or columns lie next to each other, and vectors of them are aligned)."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """Places for vectors of rows: what an `each` or a `scan` reads turn by turn, what an `each` writes, and the
-    program's results."""
-
-    slots: dict[int, int]
-    """Of values: each has one, so mirror images share theirs, and so do all zeros."""
-    operands: dict[int, int]
-    """The first place of an `each`'s operands, by its first result; where a row gives as many results as it is given
-    operands, they take the operands' place."""
-    captured: dict[int, dict[int, int]]
-    """By an `each`'s first result: places of the numbers that all its turns read, next to each other."""
-    rows: dict[int, dict[int, int]]
-    """By a `scan`'s first result: places of the different operands of its turns, but for constants."""
-    parts: Parts
-    carried: dict[int, int]
-    """Places of what one part of a long program leaves to another."""
-    arrays: dict[tuple[int, int], tuple[int, int]]
-    """Of rolled code, see `Arrays.places`."""
-    beyond: list[tuple[int, int]]
-    size: int
-
-    @staticmethod
-    def of(program: Program) -> Tile:
-        slots: dict[int, int] = {}
-        operands: dict[int, int] = {}
-        captured: dict[int, dict[int, int]] = {}
-        rows: dict[int, dict[int, int]] = {}
-        unkept = {r for step in steps(program.body) if _is_constant_or_truth(step) for r in step.results}
-        size = 0
-        for step in steps(program.body):
-            if step.op == "each":
-                key = step.results[0]
-                slots.update((r, size + k) for k, r in enumerate(step.results))
-                in_place = len(step.args) == len(step.results)
-                operands[key] = size if in_place else size + len(step.results)
-                size += len(step.results) + (0 if in_place else len(step.args))
-                shared = [x for x in read_from_outside(step.extra[1]) if x not in unkept]
-                captured[key] = {x: size + k for k, x in enumerate(shared)}
-                size += len(shared)
-            elif step.op == "scan":
-                moving = [column for column in columns_of(step) if not unkept.issuperset(column)]
-                different = dict.fromkeys(a for column in moving for a in column)
-                rows[step.results[0]] = {x: size + k for k, x in enumerate(different)}
-                size += len(different)
-        parts = Parts.of(program)
-        turns, laid = parts.turns, parts.arrays
-        for value in program.body.results:
-            if value not in slots and not (turns is not None and turns.in_array(value)):
-                slots[value] = size
-                size += 1
-        carried = {value: size + place for value, place in parts.places.items()}
-        size += parts.size
-        if turns is None or laid is None:
-            return Tile(slots, operands, captured, rows, parts, carried, {}, [], size)
-        arrays = {array: (size + place, stride) for array, (place, stride) in laid.places.items()}
-        beyond = [(value, size + place) for value, place in laid.beyond]
-        tile = Tile(slots, operands, captured, rows, parts, carried, arrays, beyond, size + laid.size)
-        slots.update((value, tile.place(value)) for value in program.body.results if value not in slots)
-        return tile
-
-    def place(self, value: int, reader: int = -1) -> int:
-        """Where a part finds a value that another one has computed."""
-        turns = self.parts.turns
-        if turns is not None and turns.in_array(value, reader):
-            first, stride = self.arrays[int(turns.part[value]), int(turns.step[value])]
-            return first + int(turns.turn[value]) * stride
-        return self.carried[value] if value in self.carried else self.slots[value]
-
-
-def _is_constant_or_truth(step: Instruction) -> bool:
-    return step.op in ("constant", "truth") or (step.op in OPS and OPS[step.op].returns_truth)
 
 
 def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:

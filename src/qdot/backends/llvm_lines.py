@@ -6,9 +6,9 @@ where they are used; what later code finds in memory lies in places of a tile.
 
 from __future__ import annotations
 
-from qdot.backends.llvm_kernel import Tile
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_parts import is_truth
+from qdot.backends.llvm_tile import Tile
 from qdot.backends.llvm_vectors import table_of
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Instruction, Program, sines_and_cosines

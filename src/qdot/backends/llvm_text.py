@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from qdot.backends.llvm_kernel import Tile, kernel
+from qdot.backends.llvm_kernel import kernel
 from qdot.backends.llvm_lines import Lines
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
 from qdot.backends.llvm_parts import columns_of, is_truth, operands
 from qdot.backends.llvm_row import TAG, spread
+from qdot.backends.llvm_tile import Tile
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.program import Block, Instruction, Program, steps
 
@@ -69,7 +70,12 @@ class _Writer(Lines):
         self.places = {r: [self.tile.slots[r]] for r in body.results}
         for value, place in (*self.tile.carried.items(), *self.tile.beyond):
             self.places.setdefault(value, []).append(place)
-        self._reserve([step for stretch in parts.code if stretch.turns == 1 for step in stretch.code])
+        straight = [step for stretch in parts.code if stretch.turns == 1 for step in stretch.code]
+        for step in steps(Block((), tuple(straight), ())):
+            for value in step.results:
+                if value in self.tile.rows and self.tile.rows[value] not in self.places.get(value, ()):
+                    self.places.setdefault(value, []).append(self.tile.rows[value])
+        self._reserve(straight)
         defined = {r: step for step in body.code for r in step.results}
         for k, stretch in enumerate(parts.code):
             self.lines, self.label, self.paired = [], "entry", {}
@@ -105,7 +111,7 @@ class _Writer(Lines):
         """What has places in the tile goes there at once, so that it need not stay in a register."""
         defined = {r for step in code for r in step.results}
         for step in code:
-            if step.op in ("each", "scan"):
+            if step.op == "each":
                 for a, place in self._given(step):
                     if a in defined:
                         self.places.setdefault(a, []).append(place)
@@ -214,10 +220,8 @@ class _Writer(Lines):
             self._phi(self._name(r), T, [(x, last), (y, before)])
 
     def _given(self, step: Instruction) -> list[tuple[int, int]]:
-        """What an `each` or a `scan` finds in the tile: values and their places."""
+        """What an `each` finds in the tile: values and their places."""
         key = step.results[0]
-        if step.op == "scan":
-            return list(self.tile.rows[key].items())
         return [*zip(step.args, count(self.tile.operands[key]), strict=False), *self.tile.captured[key].items()]
 
     def _each(self, step: Instruction) -> None:
@@ -266,9 +270,9 @@ class _Writer(Lines):
         turns, block = step.extra
         T, columns = self.vectors.type, columns_of(step)
         carried = [self.names[a] for a in step.args[turns * len(columns) :]]
-        for a, place in self._given(step):
-            if place not in self.places.get(a, ()):
-                self.store(self.names[a], place)
+        for a in dict.fromkeys(self.tile.same.get(a, a) for column in columns for a in column):
+            if a not in self.values and self.tile.rows[a] not in self.places.get(a, ()):
+                self.store(self.names[a], self.tile.rows[a])
         head, end, before = self._new_label("scan"), self._new_label("end"), self.label
         self.lines.append(f"  br label %{head}")
         self._open(head)
@@ -276,7 +280,7 @@ class _Writer(Lines):
         own = zip(block.parameters[len(columns) :], carried, strict=True)
         phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in own]
         for k, (p, column) in enumerate(zip(block.parameters, columns, strict=False)):
-            self._row_entry(f"{k}.{head}", f"%i.{head}", p, column, self.tile.rows[step.results[0]])
+            self._row_entry(f"{k}.{head}", f"%i.{head}", p, [self.tile.same.get(a, a) for a in column])
         results = self._inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
@@ -287,11 +291,11 @@ class _Writer(Lines):
         self._open(end)
         self.names.update(zip(step.results, results, strict=True))
 
-    def _row_entry(self, tag: str, turn: str, into: int, column: Sequence[int], places: Mapping[int, int]) -> None:
+    def _row_entry(self, tag: str, turn: str, into: int, column: Sequence[int]) -> None:
         """One entry of a `scan`'s row in its turn: a constant for all lanes, or a vector from the tile."""
-        in_tile = all(a in places for a in column)
+        in_tile = not all(a in self.values for a in column)
         T = "i32" if in_tile else self.vectors.scalar
-        listed = [str(places[a]) if in_tile else self.vectors.literal(self.values[a]) for a in column]
+        listed = [str(self.tile.rows[a]) if in_tile else self.vectors.literal(self.values[a]) for a in column]
         table = f"@entries{self.tag}.{tag}"
         self.tables.append(
             f"{table} = internal constant [{len(column)} x {T}] [{', '.join(f'{T} {x}' for x in listed)}]"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qdot.backends.llvm import Kernel
-from qdot.backends.llvm_kernel import Tile
+from qdot.backends.llvm_tile import Tile
 from qdot.backends.memory import aligned, allocate, fields_of, steps_of
 from qdot.backends.python_batch import batch_call
 from qdot.backends.python_call import available, quick_call
