@@ -49,6 +49,10 @@ class Pair:
     gap: float
     friction_solref: tuple[float, ...] = ()
 
+    @property
+    def parts(self) -> tuple[Part, Part]:
+        return self.first, self.second
+
 
 def pairs(model: Model) -> tuple[Pair, ...]:
     """All pairs of shapes that may touch; none where the model's options switch contacts off."""

@@ -172,7 +172,7 @@ def _moving_parts(model: Model) -> list[Part]:
     can_move = moves(model)
     seen: dict[int, Part] = {}
     for pair in pairs(model):
-        seen |= {id(part): part for part in (pair.first, pair.second) if can_move[part.body]}
+        seen |= {id(part): part for part in pair.parts if can_move[part.body]}
     return list(seen.values())
 
 

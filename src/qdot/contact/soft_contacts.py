@@ -195,8 +195,8 @@ def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
 
 def _near(pair: Pair, X: Sequence[Transform]) -> Scalar:
     """Where the ball about one shape meets that of the other, or its plane."""
-    poses = [X[part.body] @ part.placement for part in (pair.first, pair.second)]
-    radii = [bounding_radius(part.shape) for part in (pair.first, pair.second)]
+    poses = [X[part.body] @ part.placement for part in pair.parts]
+    radii = [bounding_radius(part.shape) for part in pair.parts]
     between, reach = poses[1].position - poses[0].position, sum(r or 0.0 for r in radii) + pair.margin
     if radii[0] is None:
         return axis(poses[0], 2).dot(between) < reach

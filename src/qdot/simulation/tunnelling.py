@@ -2,8 +2,8 @@
 
 Two shapes hold balls about their centres. Along the straight way of one centre beside the other, the balls met in
 between, but neither at the start nor at the end: then a contact was missed for certain. That is looked for only in
-steps in which a shape moves farther than half the thickness of the thinnest two, by the step itself (`crossings`); who
-they were is found out afterwards.
+steps in which a shape moves farther than the radius of its ball, by the step itself (`crossings`); who they were is
+found out afterwards. Of two shapes of one mechanism it counts how they move beside its first body.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars, Vec3, maximum, minimum, scanned, sqrt, where, where_needed
+from qdot.algebra import Scalar, Scalars, Vec3, maximum, minimum, scanned, where, where_needed
 from qdot.algorithms.frames import root_frame
 from qdot.algorithms.kinematics import world_poses
 from qdot.collision.narrow import sizes_of
@@ -85,8 +85,7 @@ def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) 
             0
         ]
 
-    fast = 2 * _farthest(model, q, v, dt) > min(thin for _, thin in watched)
-    return where_needed(fast, (list(q), list(after)), counted, 0.0)
+    return where_needed(_hastens(model, q, v, dt) > 1, (list(q), list(after)), counted, 0.0)
 
 
 def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
@@ -102,28 +101,45 @@ def _place(X: Sequence[Transform], part: Part) -> Vec3:
     return X[part.body] @ part.placement.position
 
 
-def _farthest(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> Scalar:
-    """How far a centre of a shape that could pass through another moves in a step, at most [m]."""
+def _hastens(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> Scalar:
+    """How far a shape that could pass through another moves in a step, in radii of the ball within it: the square of
+    the largest."""
     at = root_frame(model, q)
     X, V = at.places or world_poses(model, q), body_motions(model, at, v)
-    watched = [part for pair, _ in watched_pairs(model) for part in (pair.first, pair.second)]
-    parts = {(part.body, part.placement.position) for part in watched}
-    square: Scalar = 0.0
-    for body, place in sorted(parts, key=lambda part: (part[0], tuple(part[1]))):
-        speed = V[body].at(X[body] @ place).lin
-        square = maximum(square, speed.dot(speed))
-    return dt * sqrt(square)
+    first = _first_bodies(model)
+    seen = set()
+    for pair, thin in watched_pairs(model):
+        trees = {first[part.body] for part in pair.parts}
+        beside = trees.pop() if len(trees) == 1 else 0
+        radii = [_inner_radius(part) or 0.0 for part in pair.parts]
+        shares = radii if all(radii) else [thin / 2] * 2
+        seen |= {(part.body, beside, part.placement.position, r) for part, r in zip(pair.parts, shares, strict=True)}
+    most: Scalar = 0.0
+    for body, beside, place, radius in sorted(seen, key=lambda one: (*one[:2], tuple(one[2]), one[3])):
+        speed = (V[body] - V[beside]).at(X[body] @ place).lin * (1 / radius)
+        most = maximum(most, speed.dot(speed))
+    return dt * dt * most
+
+
+def _first_bodies(model: Model) -> list[int]:
+    """Of each body, the world first: the one of its mechanism that hangs on the world."""
+    first = [0]
+    for body in model.bodies:
+        first.append(first[body.parent] or body.index)
+    return first
 
 
 def _thickness(pair: Pair) -> float:
     """The radii of the balls within two shapes together [m]; zero with ground, which nothing gets behind."""
-    radii = []
-    for part in (pair.first, pair.second):
-        if isinstance(part.shape, (Plane, HeightField)):
-            return 0.0
-        sizes = sizes_of(part.shape)
-        radii.append(min(sizes) if sizes else 0.0)
-    return sum(radii)
+    radii = [_inner_radius(part) for part in pair.parts]
+    return sum(r for r in radii if r is not None) if None not in radii else 0.0
+
+
+def _inner_radius(part: Part) -> float | None:
+    """Of a ball about a shape's centre that lies within it [m]; none of ground."""
+    if isinstance(part.shape, (Plane, HeightField)):
+        return None
+    return min(sizes_of(part.shape), default=0.0)
 
 
 def part_name(model: Model, part: Part) -> str:
