@@ -279,8 +279,7 @@ class _Writer(Lines):
         turn = self._phi(f"%i.{head}", "i64", [("0", before)])
         own = zip(block.parameters[len(columns) :], carried, strict=True)
         phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in own]
-        for k, (p, column) in enumerate(zip(block.parameters, columns, strict=False)):
-            self._row_entry(f"{k}.{head}", f"%i.{head}", p, [self.tile.same.get(a, a) for a in column])
+        self._row(head, step)
         results = self._inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
@@ -291,22 +290,46 @@ class _Writer(Lines):
         self._open(end)
         self.names.update(zip(step.results, results, strict=True))
 
-    def _row_entry(self, tag: str, turn: str, into: int, column: Sequence[int]) -> None:
-        """One entry of a `scan`'s row in its turn: a constant for all lanes, or a vector from the tile."""
-        in_tile = not all(a in self.values for a in column)
-        T = "i32" if in_tile else self.vectors.scalar
-        listed = [str(self.tile.rows[a]) if in_tile else self.vectors.literal(self.values[a]) for a in column]
-        table = f"@entries{self.tag}.{tag}"
+    def _row(self, head: str, step: Instruction) -> None:
+        """A `scan`'s row in its turn: constants for all lanes, and vectors from the tile.
+
+        A line of a table has all that a turn needs, so that one pointer moves on, not one for each column; columns that
+        lie equally far apart in all turns are found by one entry.
+        """
+        numbers: dict[int, list[str]] = {}
+        lying: dict[tuple[int, ...], dict[int, int]] = {}
+        """By how far places are from that of the first turn: the parameters and those places."""
+        for p, column in zip(step.extra[1].parameters, columns_of(step), strict=False):
+            values = [self.tile.same.get(a, a) for a in column]
+            if all(a in self.values for a in values):
+                numbers[p] = [self.vectors.literal(self.values[a]) for a in values]
+            else:
+                first, *others = (self.tile.rows[a] for a in values)
+                lying.setdefault((0, *(place - first for place in others)), {})[p] = first
+        found = self._looked_up("numbers", self.vectors.scalar, list(numbers.values()), head)
+        for p, number in zip(numbers, found, strict=True):
+            self.names[p] = self.broadcast(number, number[1:])
+        size, starts = self.vectors.bits // 8, [next(iter(places.values())) for places in lying.values()]
+        offsets = [[str(size * (start + x)) for x in way] for start, way in zip(starts, lying, strict=True)]
+        found = self._looked_up("offsets", "i32", offsets, head)
+        for offset, start, places in zip(found, starts, lying.values(), strict=True):
+            self.lines.append(f"  {offset}.wide = zext i32 {offset} to i64")
+            self.lines.append(f"  {offset}.at = getelementptr i8, ptr %tile, i64 {offset}.wide")
+            for p, place in places.items():
+                self.load(place - start, self._name(p), f"{offset}.at")
+
+    def _looked_up(self, what: str, T: str, columns: list[list[str]], head: str) -> list[str]:
+        """Entries of a table with a line for each turn of a loop."""
+        table, line = f"@{what}.{head}{self.tag}", f"[{len(columns)} x {T}]"
+        rows = [", ".join(f"{T} {x}" for x in row) for row in zip(*columns, strict=True)]
         self.tables.append(
-            f"{table} = internal constant [{len(column)} x {T}] [{', '.join(f'{T} {x}' for x in listed)}]"
+            f"{table} = internal constant [{len(rows)} x {line}] [{', '.join(f'{line} [{row}]' for row in rows)}]"
         )
-        self.lines.append(f"  %where{tag} = getelementptr {T}, ptr {table}, i64 {turn}")
-        self.lines.append(f"  %entry{tag} = load {T}, ptr %where{tag}, !invariant.load !1")
-        if in_tile:
-            self.lines.append(f"  %place{tag} = zext i32 %entry{tag} to i64")
-            self.load(f"%place{tag}", self._name(into))
-        else:
-            self.names[into] = self.broadcast(f"%entry{tag}", tag)
+        names = [f"%{what}{k}.{head}" for k in range(len(columns))]
+        for k, name in enumerate(names):
+            self.lines.append(f"  {name}.entry = getelementptr {line}, ptr {table}, i64 %i.{head}, i64 {k}")
+            self.lines.append(f"  {name} = load {T}, ptr {name}.entry, !invariant.load !1")
+        return names
 
     def _inner(self, block: Block) -> list[str]:
         """A nested block; what it pairs is not seen outside."""

@@ -100,10 +100,9 @@ def _read_by_turns(program: Program, same: dict[int, int], unkept: set[int]) -> 
     found: dict[int, None] = {}
     for step in steps(program.body):
         if step.op == "scan":
-            for column in columns_of(step):
-                values = [same.get(a, a) for a in column]
-                if not unkept.issuperset(values):
-                    found.update(dict.fromkeys(values))
+            columns = [tuple(same.get(a, a) for a in column) for column in columns_of(step)]
+            moving = [column for column in columns if not unkept.issuperset(column)]
+            found.update(dict.fromkeys(value for row in zip(*moving, strict=True) for value in row))
     return found
 
 
