@@ -31,66 +31,47 @@ class Ground:
     wanted: list[Scalar]
     law: Law
 
+    @property
+    def acts(self) -> Scalar:
+        return self.law.D > 0
+
+    @property
+    def nothing(self) -> list[Scalar]:
+        return [0.0] * len(self.wanted)
+
     def motion(self, u: Motion) -> list[Scalar]:
         """How the body, which moves like this, does so there, along the rows."""
         return six(self.X.inv() @ u)[: len(self.wanted)]
 
-    def wrench(self, force: Sequence[Scalar]) -> Force:
-        """What forces along the rows do to the body."""
+    def beyond(self, u: Motion) -> list[Scalar]:
+        """y where the body moves like this."""
+        return [x - w for x, w in zip(self.motion(u), self.wanted, strict=True)]
+
+    def lessened(self, given: tuple[Motion, Force]) -> tuple[list[Scalar], Force]:
+        """y where the body moves like this, and a force on it less what the contact does."""
+        u, F = given
+        y = self.beyond(u)
+        return y, F - self._wrench(self.law.force(y))
+
+    def pushed(self, given: tuple[list[Scalar], Force]) -> Force:
+        """With a force along the rows added to one on the body."""
+        force, F = given
+        return F + self._wrench(force)
+
+    def stiffened(self, given: tuple[list[Scalar], ArticulatedInertia]) -> ArticulatedInertia:
+        """With what opposes motion of the body at y added: K = X C Xᵀ."""
+        y, K = given
+        return K + self.X @ _opposing(self.law.curvature(y))
+
+    def line(self, given: tuple[list[Scalar], Motion]) -> list[Scalar]:
+        """What the law keeps of a line from y along a motion of the body."""
+        y, u = given
+        return self.law.line(y, self.motion(u))
+
+    def _wrench(self, force: Sequence[Scalar]) -> Force:
+        """What a force along the rows does to the body."""
         full = [*force, *[0] * (6 - len(force))]
         return self.X @ Force(Vec3(*full[3:]), Vec3(*full[:3]))
-
-
-@dataclass(frozen=True)
-class Patch:
-    """Contacts of one shape of a body, which are looked at together: where none of them is there, none is computed."""
-
-    contacts: list[Ground]
-
-    @property
-    def body(self) -> int:
-        return self.contacts[0].body
-
-    @property
-    def acts(self) -> Scalar:
-        """Where one of them is there."""
-        return sum((c.law.D for c in self.contacts), start=0) > 0
-
-    @property
-    def nothing(self) -> Rates:
-        """A zero for each row."""
-        return [[0.0] * len(c.wanted) for c in self.contacts]
-
-    def beyond(self, u: Motion) -> Rates:
-        """y where the body moves like this."""
-        return [[x - w for x, w in zip(c.motion(u), c.wanted, strict=True)] for c in self.contacts]
-
-    def opposed(self, given: tuple[Motion, Force]) -> tuple[Rates, Force]:
-        """y, and the force that moves the body less what the contacts do to it."""
-        u, F = given
-        ys = self.beyond(u)
-        for c, y in zip(self.contacts, ys, strict=True):
-            F = F - c.wrench(c.law.force(y))
-        return ys, F
-
-    def pushed(self, given: tuple[Rates, Force]) -> Force:
-        """With forces along the rows added."""
-        forces, F = given
-        for c, force in zip(self.contacts, forces, strict=True):
-            F = F + c.wrench(force)
-        return F
-
-    def stiffened(self, given: tuple[Rates, ArticulatedInertia]) -> ArticulatedInertia:
-        """With what opposes motion of the body at y added: K = X C Xᵀ."""
-        ys, K = given
-        for c, y in zip(self.contacts, ys, strict=True):
-            K = K + c.X @ _opposing(c.law.curvature(y))
-        return K
-
-    def lines(self, given: tuple[Rates, Motion]) -> Rates:
-        """What the laws keep of a line from y along a motion of the body."""
-        ys, u = given
-        return [c.law.line(y, c.motion(u)) for c, y in zip(self.contacts, ys, strict=True)]
 
 
 @dataclass(frozen=True)

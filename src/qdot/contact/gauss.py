@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, absolute, iterated, where, where_needed
 from qdot.algebra.linalg import dot
 from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Ground, Patch, Rates, Rowed
+from qdot.contact.constraints import Ground, Rates, Rowed
 from qdot.contact.newton import newton_step
 from qdot.contact.soft_laws import Law
 from qdot.model.model import Model
@@ -33,6 +33,10 @@ the place is found by halves."""
 
 FURTHEST = 1e10
 """No search goes so far, and no step gains so much."""
+
+
+_Lines: TypeAlias = list[tuple[Law, list[Scalar]]]
+"""Laws that act together, and what each keeps of a line."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Problem:
     at: Frames
     inertias: list[Inertia]
     f: list[Scalar]
-    patches: list[Patch]
+    ground: list[Ground]
     rowed: list[Rowed]
     rare: list[Rowed]
     causes: list[str]
@@ -80,7 +84,7 @@ class Problem:
 
     @cached_property
     def constraints(self) -> list[Ground | Rowed]:
-        return [*(c for patch in self.patches for c in patch.contacts), *self.rowed, *self.rare]
+        return [*self.ground, *self.rowed, *self.rare]
 
     def solved(self, guess: Scalars) -> tuple[Found, Scalar]:
         """The acceleration that costs least, from a guess of it; and how many steps that took."""
@@ -108,9 +112,8 @@ class Problem:
             forces = [force if why == cause else [0] * len(force) for force, why in kept]
         F = [Force.zero() for _ in self.inertias]
         left = iter(forces)
-        for patch in self.patches:
-            own, body = [next(left) for _ in patch.contacts], patch.body
-            F[body] = where_needed(patch.acts, (own, F[body]), patch.pushed, F[body])
+        for c in self.ground:
+            F[c.body] = where_needed(c.acts, (next(left), F[c.body]), c.pushed, F[c.body])
         total = self._at_joints(F)
         for row in self.rowed:
             total = row.pushed((next(left), total))
@@ -122,9 +125,8 @@ class Problem:
 
     def _rates(self, a: Scalars) -> Rates:
         """J a - a_ref of every constraint."""
-        U, ys = body_motions(self.model, self.at, a), []
-        for patch in self.patches:
-            ys += where_needed(patch.acts, U[patch.body], patch.beyond, patch.nothing)
+        U = body_motions(self.model, self.at, a)
+        ys = [where_needed(c.acts, U[c.body], c.beyond, c.nothing) for c in self.ground]
         ys += [row.beyond(a) for row in self.rowed]
         return ys + [where_needed(row.acts, list(a), row.beyond, row.nothing) for row in self.rare]
 
@@ -133,10 +135,9 @@ class Problem:
         U = body_motions(self.model, self.at, a)
         IU = [I @ u for I, u in zip(self.inertias, U, strict=True)]
         ys, F = [], list(IU)
-        for patch in self.patches:
-            given, otherwise = (U[patch.body], F[patch.body]), (patch.nothing, F[patch.body])
-            own, F[patch.body] = where_needed(patch.acts, given, patch.opposed, otherwise)
-            ys += own
+        for c in self.ground:
+            y, F[c.body] = where_needed(c.acts, (U[c.body], F[c.body]), c.lessened, (c.nothing, F[c.body]))
+            ys.append(y)
         drives = zip(self._at_joints(F), armature(self.model), a, self.f, strict=True)
         g = [x + d * y - f for x, d, y, f in drives]
         for row in self.rowed:
@@ -169,28 +170,26 @@ class Problem:
 
         def at(t: Scalar) -> tuple[Scalar, Scalar]:
             total = slope + t * curvature, curvature
-            for laws, line in lines:
-                acts = sum((law.D for law in laws), start=0) > 0
-                total = where_needed(acts, (t, total), partial(_along, laws, line), total)
+            for together in lines:
+                acts = sum((law.D for law, _ in together), start=0) > 0
+                total = where_needed(acts, (t, total), partial(_along, together), total)
             return total
 
         t = searched(at, descent, needed)
         return [x + t * y for x, y in zip(a, p, strict=True)], -(self.scale * t * descent) / 2
 
-    def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion]) -> list[tuple[list[Law], list[list[Scalar]]]]:
-        """What the laws of constraints keep of a line along p; together where they act together."""
-        lines: list[tuple[list[Law], list[list[Scalar]]]] = []
+    def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion]) -> list[_Lines]:
+        """What the laws of constraints keep of a line along p."""
         left = iter(ys)
-        for patch in self.patches:
-            own = [next(left) for _ in patch.contacts]
-            nothing = [[0.0] * len(c.law.line(y, y)) for c, y in zip(patch.contacts, own, strict=True)]
-            found = where_needed(patch.acts, (own, P[patch.body]), patch.lines, nothing)
-            lines.append(([c.law for c in patch.contacts], found))
-        lines.append(([row.law for row in self.rowed], [row.line((next(left), p)) for row in self.rowed]))
-        for row in self.rare:
+
+        def line(c: Ground | Rowed, moving: Any) -> _Lines:
             y = next(left)
-            lines.append(([row.law], [where_needed(row.acts, (y, p), row.line, [0.0] * len(row.law.line(y, y)))]))
-        return lines
+            nothing = [0.0] * len(c.law.line(y, y))
+            return [(c.law, where_needed(c.acts, (y, moving), c.line, nothing))]
+
+        ground = [line(c, P[c.body]) for c in self.ground]
+        always = [(row.law, row.line((next(left), p))) for row in self.rowed]
+        return [*ground, always, *(line(row, p) for row in self.rare)]
 
 
 # -- motion ------------------------------------------------------------------------------------------------------------
@@ -225,12 +224,10 @@ def _power(F: Force, u: Motion) -> Scalar:
     return F.ang.dot(u.ang) + F.lin.dot(u.lin)
 
 
-def _along(
-    laws: Sequence[Law], lines: Sequence[Sequence[Scalar]], given: tuple[Scalar, tuple[Scalar, Scalar]]
-) -> tuple[Scalar, Scalar]:
+def _along(together: _Lines, given: tuple[Scalar, tuple[Scalar, Scalar]]) -> tuple[Scalar, Scalar]:
     """Slope and curvature at t with those of some constraints added."""
     t, (slope, curvature) = given
-    for law, line in zip(laws, lines, strict=True):
+    for law, line in together:
         d1, d2 = law.along(line, t)
         slope, curvature = slope + d1, curvature + d2
     return slope, curvature

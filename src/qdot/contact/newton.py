@@ -38,9 +38,9 @@ def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]]) -> lis
     """-H⁻¹ g, at J a - a_ref of every constraint."""
     K = [ArticulatedInertia.of(I) for I in problem.inertias]
     left = iter(ys)
-    for patch in problem.patches:
-        own, body = [next(left) for _ in patch.contacts], patch.body
-        K[body] = where_needed(patch.acts, (own, K[body]), patch.stiffened, K[body])
+    for contact in problem.ground:
+        body = contact.body
+        K[body] = where_needed(contact.acts, (next(left), K[body]), contact.stiffened, K[body])
     diagonal = list(armature(problem.model))
     joining: list[Met] = []
     for row in problem.rowed:

@@ -60,8 +60,7 @@ def soft_problem(
         "friction": frictions(model, q, v, dt),
         "limits": limits(model, q, v, dt),
     }
-    causes = ["contacts"] * sum(len(patch.contacts) for patch in ground.found)
-    causes += [cause for cause, rows in rowed.items() for _ in rows]
+    causes = ["contacts"] * len(ground.found) + [cause for cause, rows in rowed.items() for _ in rows]
     options = model.description.options
     return Problem(
         model, at, inertias, list(f), ground.found, [row for rows in rowed.values() for row in rows], rare,

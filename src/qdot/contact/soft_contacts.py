@@ -16,7 +16,7 @@ from qdot.collision.pairs import Pair, pairs
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import axis
 from qdot.contact.between import Kind, Place, by_kind, filled
-from qdot.contact.constraints import Ground, Patch, Rowed, plus, six
+from qdot.contact.constraints import Ground, Rowed, plus, six
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
 from qdot.contact.softness import TINY, pull
@@ -134,7 +134,7 @@ def parted(model: Model, most: int) -> Parted:
 class OnGround(NamedTuple):
     """Contacts with what stands still, and how deep the deepest is [m]."""
 
-    found: list[Patch]
+    found: list[Ground]
     overlap: Scalar
 
 
@@ -148,14 +148,13 @@ class Between(NamedTuple):
 
 def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
     """Contacts with what stands still, each with a place of its own, worked out where shapes are near."""
-    found: list[Patch] = []
+    found: list[Ground] = []
     overlap: Scalar = 0.0
     for pair in parted(model, MOST_ALONE).alone:
-        body, kind, contacts = _moving_body(model, pair), Kind.of(pair), []
+        body, kind = _moving_body(model, pair), Kind.of(pair)
         for spot in _spots(model, pair, of, dt):
             overlap = maximum(overlap, -spot.distance)
-            contacts.append(Ground(body, spot.X, spot.wanted, law_of(model, kind, spot.D)))
-        found.append(Patch(contacts))
+            found.append(Ground(body, spot.X, spot.wanted, law_of(model, kind, spot.D)))
     return OnGround(found, overlap)
 
 

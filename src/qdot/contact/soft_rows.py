@@ -9,7 +9,7 @@ from qdot.algebra import Scalar, Scalars, maximum, sqrt, where
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.own import own_rows
 from qdot.algorithms.constraints.rows import Rows, times
-from qdot.algorithms.limits import limited, rubbing
+from qdot.algorithms.limits import Limited, limited, rubbing
 from qdot.algorithms.residuals import active_constraints
 from qdot.contact.constraints import Rowed
 from qdot.contact.soft_laws import Bound
@@ -79,20 +79,28 @@ def _weight_of_holder(model: Model, holder: Body | TendonRecord) -> float:
 
 
 def limits(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> list[Rowed]:
-    """Both ends of every range, each acting from its margin on."""
+    """The ends of every range, each acting from its margin on; the nearer one of two that cannot both act."""
     found = []
     for limit in limited(model, q):
         weight = _weight_of_holder(model, limit.holder)
         share = pull(limit.softness.solref, limit.softness, dt, safe=is_safe(model))
-        for side, end in ((1.0, limit.lower), (-1.0, limit.upper)):
-            if not isfinite(end):
-                continue
-            beyond = side * (limit.value - end) - limit.margin
+        for side, distance in _ends(limit):
+            beyond = distance - limit.margin
             D, d = resistance(limit.softness, beyond, weight)
             row = {k: side * x for k, x in limit.gradient.items()}
             wanted = -(share.b * times([row], v)[0]) - share.k * d * beyond
             found.append(Rowed([row], [wanted], Bound(where(beyond < 0, D, 0.0), 0.0, inf)))
     return found
+
+
+def _ends(limit: Limited) -> list[tuple[Scalar, Scalar]]:
+    """The direction away from an end, along the coordinate, and how far away it is."""
+    low, high = limit.value - limit.lower, limit.upper - limit.value
+    if isfinite(limit.lower) and isfinite(limit.upper) and limit.upper - limit.lower > 2 * limit.margin:
+        is_low = low < high
+        return [(where(is_low, 1.0, -1.0), where(is_low, low, high))]
+    ends = ((1.0, low, limit.lower), (-1.0, high, limit.upper))
+    return [(side, distance) for side, distance, end in ends if isfinite(end)]
 
 
 def frictions(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> list[Rowed]:
