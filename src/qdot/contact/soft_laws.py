@@ -159,24 +159,27 @@ class Ellipse:
     def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
         if len(y) == 1:
             return [y[0], z[0]]
+        D, mu = self.D, self.mu
         u, w = ([s * x for s, x in zip(self.friction[: len(y) - 1], xs[1:], strict=True)] for xs in (y, z))
-        return [self.mu * y[0], self.mu * z[0], dot(u, u), dot(u, w), dot(w, w)]
+        N, dN, uu, uw, ww = mu * y[0], mu * z[0], dot(u, u), dot(u, w), dot(w, w)
+        stiff = D / (mu * mu)
+        return [N, dN, uu, uw, ww, stiff * (N * dN + uw), stiff * (dN * dN + ww), stiff / (1 + mu * mu)]
 
     def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
-        D, mu = self.D, self.mu
+        mu = self.mu
         if len(line) == 2:
-            return Pyramid(D, ()).along(line, t)
-        N0, dN, uu, uw, ww = line
-        stiff, D_m = D / (mu * mu), D / (mu * mu * (1 + mu * mu))
-        N, square = N0 + t * dN, uu + t * (2 * uw + t * ww)
+            return Pyramid(self.D, ()).along(line, t)
+        N0, dN, uu, uw, ww, stuck, stiff, D_m = line
+        N, r = N0 + t * dN, uw + t * ww
+        square = uu + t * (uw + r)
         slips = square > 0
         T = where(slips, sqrt(where(slips, square, 1.0)), 0.0)
         inverse = 1 / where(slips, T, 1.0)
-        dT = (uw + t * ww) * inverse
+        dT = r * inverse
         g, dg = N - mu * T, dN - mu * dT
         sticks, apart = mu * N + T <= 0, mu * T <= N
-        slope = where(sticks, stiff * (N0 * dN + uw + t * (dN * dN + ww)), D_m * g * dg)
-        curvature = where(sticks, stiff * (dN * dN + ww), D_m * (dg * dg - mu * g * (ww - dT * dT) * inverse))
+        slope = where(sticks, stuck + t * stiff, D_m * g * dg)
+        curvature = where(sticks, stiff, D_m * (dg * dg - mu * g * (ww - dT * dT) * inverse))
         return where(apart, 0.0, slope), where(apart, 0.0, curvature)
 
 

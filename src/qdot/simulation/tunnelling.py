@@ -75,17 +75,28 @@ def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) 
     if not watched:
         return 0.0
 
-    def counted(given: tuple[list[Scalar], list[Scalar]]) -> Scalar:
-        start, end = (world_poses(model, at) for at in given)
-        rows = []
-        for pair, thin in watched:
-            ways = [_place(X, pair.second) - _place(X, pair.first) for X in (start, end)]
-            rows.append([*ways[0], *ways[1], thin])
-        return scanned(rows, [0.0], lambda count, row: [count[0] + _crosses(Vec3(*row[:3]), Vec3(*row[3:6]), row[6])])[
-            0
-        ]
+    start = _centres(model, root_frame(model, q).places or world_poses(model, q))
 
-    return where_needed(_hastens(model, q, v, dt) > 1, (list(q), list(after)), counted, 0.0)
+    def counted(given: tuple[list[Scalar], dict[int, Vec3]]) -> Scalar:
+        after, start = given
+        end = _centres(model, world_poses(model, after))
+        rows = [
+            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin] for pair, thin in watched
+        ]
+        return scanned(rows, 0.0, lambda count, row: count + _passes(row))
+
+    return where_needed(_hastens(model, q, v, dt) > 1, (list(after), start), counted, 0.0)
+
+
+def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
+    """Of all shapes that could pass through others."""
+    return {id(part): _place(X, part) for pair, _ in watched_pairs(model) for part in pair.parts}
+
+
+def _passes(row: Scalars) -> Scalar:
+    """The same from a row: centres of the first at start and end, of the second, and how thick they are."""
+    a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
+    return _crosses(b - a, b_end - a_end, row[12])
 
 
 def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
