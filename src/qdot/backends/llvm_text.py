@@ -40,6 +40,10 @@ class _Writer(Lines):
     def __init__(self, program: Program, vectors: Vectors, tile: Tile, tag: str = "") -> None:
         super().__init__(program, vectors, tile, tag)
         self.label = "entry"
+        self.active = ""
+        """The lanes that the regions and loops around need, where that are not all."""
+        self.before: dict[str, str] = {}
+        """What results of regions, in the block being written, are in lanes that are not active."""
         self.places: dict[int, list[int]] = {}
         self.read = {a for step in steps(program.body) for a in operands(step)}
 
@@ -176,9 +180,9 @@ class _Writer(Lines):
         self.lines.append(f"  br label %{head}")
         self._open(head)
         turn = self._phi(f"%i.{head}", "i64", [("0", before)])
-        mask = self._phi(f"%m.{head}", f"<{W} x i1>", [("splat (i1 true)", before)])
+        mask = self._phi(f"%m.{head}", f"<{W} x i1>", [(self.active or "splat (i1 true)", before)])
         phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in zip(block.parameters, initial, strict=True)]
-        condition, *stepped = self._inner(block)
+        condition, *stepped = self._inner(block, f"%m.{head}")
         self.lines.append(f"  %on.{head} = and <{W} x i1> %m.{head}, {condition}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %left.{head} = icmp ult i64 %i.{head}, {limit}")
@@ -205,19 +209,34 @@ class _Writer(Lines):
         otherwise = rest[given:]
         inside, end = self._new_label("when"), self._new_label("end")
         before = self.label
+        if self.active:
+            self.lines.append(f"  %needed.{inside} = and <{W} x i1> {condition}, {self.active}")
+            condition = f"%needed.{inside}"
         self.lines.append(f"  %any.{inside} = {self._any(condition)}")
         self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end}")
         self._open(inside)
         self.names.update(zip(block.parameters, rest[:given], strict=True))
+        around, self.before = self.before, {}
         chosen = []
-        for k, (x, y) in enumerate(zip(self._inner(block), otherwise, strict=True)):
-            chosen.append(f"%k{k}.{inside}")
-            self.lines.append(f"  {chosen[-1]} = select <{W} x i1> {condition}, {T} {x}, {T} {y}")
+        for k, (x, y) in enumerate(zip(self._inner(block, condition), otherwise, strict=True)):
+            if self._is_kept(x, y):
+                chosen.append(x)
+            else:
+                chosen.append(f"%k{k}.{inside}")
+                self.lines.append(f"  {chosen[-1]} = select <{W} x i1> {condition}, {T} {x}, {T} {y}")
+        self.before = around
         last = self.label
         self.lines.append(f"  br label %{end}")
         self._open(end)
         for r, x, y in zip(step.results, chosen, otherwise, strict=True):
             self._phi(self._name(r), T, [(x, last), (y, before)])
+            self.before[self.names[r]] = y
+
+    def _is_kept(self, x: str, y: str) -> bool:
+        """Whether x is y but for what regions in the block being written made of it in active lanes."""
+        while x != y and x in self.before:
+            x = self.before[x]
+        return x == y
 
     def _given(self, step: Instruction) -> list[tuple[int, int]]:
         """What an `each` finds in the tile: values and their places."""
@@ -331,11 +350,12 @@ class _Writer(Lines):
             self.lines.append(f"  {name} = load {T}, ptr {name}.entry, !invariant.load !1")
         return names
 
-    def _inner(self, block: Block) -> list[str]:
-        """A nested block; what it pairs is not seen outside."""
+    def _inner(self, block: Block, active: str = "") -> list[str]:
+        """A nested block, for lanes that are active; what it pairs is not seen outside."""
         paired, self.paired = self.paired, dict(self.paired)
+        around, self.active = self.active, active or self.active
         self._code(block)
-        self.paired = paired
+        self.paired, self.active = paired, around
         return [self.names[r] for r in block.results]
 
     def _any(self, mask: str) -> str:
