@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qdot.algebra import Scalar, Vec3
-from qdot.collision.capsules import Segments
+from qdot.algebra import Scalar, Vec3, maximum
+from qdot.collision.capsules import PARALLEL, Segments
 from qdot.collision.narrow import corners_of, sizes_of
-from qdot.collision.vectors import either
+from qdot.collision.vectors import clipped
 from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
 
@@ -48,6 +48,8 @@ def around(shape: Shape) -> Around | None:
 def gap(p: Vec3, u: Vec3, h: Scalar, c: Vec3, w: Vec3, k: Scalar) -> Scalar:
     """The square of the distance between two segments: p ± h u and c ± k w, u and w of unit length [m²]."""
     lines = Segments.of(p, u, h, c, w, k)
-    x, y = either(lines.parallel(), lines.end_of_overlap(-1), lines.nearest())
-    between = (p + u * x) - (c + w * y)
+    x = clipped((lines.us - lines.uw * lines.ws) / maximum(1 - lines.uw * lines.uw, PARALLEL), h)
+    y = lines.y_of(x)
+    x = clipped(lines.uw * y + lines.us, h)  # of parallel segments, too: from any point by its nearest to the nearest
+    between = (c + w * y) - (p + u * x)
     return between.dot(between)

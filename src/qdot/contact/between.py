@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import ClassVar, NamedTuple, TypeAlias
 
-from qdot.algebra import Mat3, Scalar, Scalars, Vec3, map_scalars, scalars_in, scanned, where, where_needed
+from qdot.algebra import Mat3, Scalar, Scalars, Vec3, map_scalars, minimum, scalars_in, scanned, where, where_needed
 from qdot.collision.narrow import Meeting, bounding_radius, meeting, sizes_of
 from qdot.collision.pairs import Pair
 from qdot.collision.rounding import Around, around, gap
@@ -107,10 +108,7 @@ def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) ->
         def turn(
             state: State, row: list[Scalar], found: Meeting = found, counts: list[int] = counts, kinds: Kinds = kinds
         ) -> State:
-            touches = _touches(row, found, kinds, counts, kind.margin)
-            hit = sum((where(d < kind.margin, 1.0, 0.0) for d, _, _ in touches), start=0)
-            given = (state, touches, row[BOUNDS:BODIES])
-            return where_needed(hit > 0, given, lambda given: _entered(*given, kind.margin), state)
+            return _with_touches(state, row, found, kinds, counts, kind.margin)
 
         state = scanned([_row(pair, X) for pair in alike], state, turn)
     places, count = state
@@ -146,47 +144,66 @@ BOUNDS, BODIES = 10, 12
 """Where the bounds of a row end, and the bodies."""
 
 
-def _touches(
-    row: Scalars, found: Meeting, kinds: Kinds, counts: Sequence[int], margin: float
-) -> list[tuple[Scalar, Vec3, Vec3]]:
-    """Distance, position and normal of each touch of a pair, worked out where the shapes come near each other."""
+def _with_touches(
+    state: State, row: Scalars, found: Meeting, kinds: Kinds, counts: Sequence[int], margin: float
+) -> State:
+    """With the touches of a pair, worked out where the shapes come near each other."""
     p, c = Vec3(*row[BODIES : BODIES + 3]), Vec3(*row[BODIES + 12 : BODIES + 15])
-    nothing = [(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0))] * found.count
 
-    def met(row: list[Scalar]) -> list[tuple[Scalar, Vec3, Vec3]]:
-        rest, parts = iter(row), []
+    def met(given: tuple[State, list[Scalar]]) -> State:
+        state, row = given
+        rest, parts = iter(row[BODIES:]), []
         for n in counts:
             parts.append([next(rest) for _ in range(n)])
         X_a, X_b = (Transform(Mat3.of([part[3:6], part[6:9], part[9:]]), Vec3(*part[:3])) for part in parts[:2])
-        touches = found.function(parts[2], X_a, parts[3], X_b, margin)
-        return [(touch.distance, touch.position, touch.normal) for touch in touches]
+        touches = [(x.distance, x.position, x.normal) for x in found.function(parts[2], X_a, parts[3], X_b, margin)]
+        nearest = reduce(minimum, (distance for distance, _, _ in touches))
+        entered = state, touches, row[BOUNDS:BODIES]
+        return where_needed(nearest < margin, entered, lambda given: _entered(*given, margin), state)
 
-    def nearer(row: list[Scalar]) -> list[tuple[Scalar, Vec3, Vec3]]:
+    def nearer(given: tuple[State, list[Scalar]]) -> State:
         """Where the capsules about both are near, too."""
+        state, row = given
         reach, h, k = row[1] + margin, row[2], row[3]
         p, c = Vec3(*row[BODIES : BODIES + 3]), Vec3(*row[BODIES + 12 : BODIES + 15])
         square = gap(p, Vec3(*row[4:7]), h, c, Vec3(*row[7:10]), k)
-        return where_needed(square < reach * reach, row[BODIES:], met, nothing)
+        return where_needed(square < reach * reach, given, met, state)
 
+    given = state, list(row)
     if kinds[0] is Plane:
         n = Vec3(*row[4:7])  # the axis of its capsule that is none: z
-        return where_needed(n.dot(c - p) < row[0] + margin, list(row[BODIES:]), met, nothing)
+        return where_needed(n.dot(c - p) < row[0] + margin, given, met, state)
     near, reach = c - p, row[0] + margin
-    if kinds == (Sphere, Sphere):
-        return where_needed(near.dot(near) < reach * reach, list(row[BODIES:]), met, nothing)
-    return where_needed(near.dot(near) < reach * reach, list(row), nearer, nothing)
+    return where_needed(near.dot(near) < reach * reach, given, met if kinds == (Sphere, Sphere) else nearer, state)
+
+
+TOGETHER = 4
+"""Places that are looked at together: those that no touch of a pair gets, in any lane, cost one question."""
 
 
 def _entered(
     state: State, touches: Sequence[tuple[Scalar, Vec3, Vec3]], bodies: Sequence[Scalar], margin: float
 ) -> State:
     """With the touches of one pair that count, each in the next free place."""
-    places, count = state
+    places, before = state
+    count, new = before, []
     for distance, position, normal in touches:
-        new, counts = Place(distance, position, normal, *bodies), where(distance < margin, 1.0, 0.0)
-        places = [_either(where(count == k, counts, 0.0) > 0, new, old) for k, old in enumerate(places)]
-        count = count + counts
-    return places, count
+        counts = distance < margin
+        new.append((where(counts, count, -1.0), Place(distance, position, normal, *bodies)))
+        count = count + where(counts, 1.0, 0.0)
+
+    def put(given: tuple[list[Place], list[tuple[Scalar, Place]]], first: int) -> list[Place]:
+        places, new = given
+        for number, place in new:
+            places = [_either(number == k, place, old) for k, old in enumerate(places, first)]
+        return places
+
+    entered: list[Place] = []
+    for first in range(0, len(places), TOGETHER):
+        group = places[first : first + TOGETHER]
+        reached = where(before < first + len(group), count, 0.0) > first
+        entered += where_needed(reached, (group, new), partial(put, first=first), group)
+    return entered, count
 
 
 def _either(condition: Scalar, new: Place, old: Place) -> Place:
