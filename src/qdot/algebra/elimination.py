@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.scalar import Scalar, Scalars, absolute, is_zero, maximum, where
 from qdot.algebra.sparse import Row, beyond_rounding, sparse_rows
 
-NOISE = 1e-26
-"""Of the largest pivot of J: a row with less says nothing, and is rounding, (1e-13)² of the others."""
+NOISE = 1e-13
+"""Of the largest pivot of J, its root: a row with less says nothing, and is rounding."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Eliminated:
         for n, k in enumerate(order):
             if n == sure:
                 for i in order[n:]:
-                    noise = maximum(noise, NOISE * D[i])
+                    noise = maximum(noise, or_rounding(NOISE, 64) ** 2 * D[i])
             if 0 <= sure <= n:
                 stays = not is_zero(D[k]) and beyond_rounding(D[k], weight[k]) & (D[k] > noise)
                 inverse[k] = where(stays, 1 / where(stays, D[k], 1), 0)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.scalar import Scalar, Scalars, is_zero, where
 
 Row: TypeAlias = dict[int, Scalar]
@@ -61,7 +62,7 @@ def elimination_order(pattern: Sequence[Iterable[int]]) -> list[int]:
 
 def beyond_rounding(pivot: Scalar, size: Scalar) -> Scalar:
     """Whether something is left of a row, beside the size of what its pivot was computed from."""
-    return pivot > VANISHING * size
+    return pivot > or_rounding(VANISHING, 16) * size
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 
 from qdot.algebra import Scalar, Scalars, absolute, functions_of, maximum, where
 from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve, matvec
+from qdot.algebra.rounding import or_rounding
 from qdot.algorithms.maps import unit
 
 REPEATED = 1e-18
 """Of the squared length of a row: what is left of one that repeats others is rounding, (1e-16)² and some growth."""
 
-NOISE = 1e-26
-"""Of the largest squared length of a row: one with less is rounding, (1e-13)² of the others."""
+NOISE = 1e-13
+"""Of the longest row: one that is shorter is rounding."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def noise_of(lengths: Scalars) -> Scalar | None:
     largest: Scalar = 0
     for x in lengths:
         largest = maximum(largest, x)
-    return NOISE * largest
+    return or_rounding(NOISE, 64) ** 2 * largest
 
 
 def is_symbolic(x: Scalar) -> bool:

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from qdot.algebra import Scalar, Scalars, is_zero
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row
 from qdot.algorithms.kinematics import world_poses
 from qdot.algorithms.passive import has_friction
@@ -34,7 +35,7 @@ class Limited(NamedTuple):
     @property
     def near(self) -> Scalar:
         """What is nearer to a bound than this rests on it."""
-        return NEAR * (self.upper - self.lower if isfinite(self.upper - self.lower) else 1.0)
+        return or_rounding(NEAR, 16) * (self.upper - self.lower if isfinite(self.upper - self.lower) else 1.0)
 
     @property
     def softness(self) -> Softness:

@@ -14,6 +14,7 @@ from math import pi
 from typing import NamedTuple
 
 from qdot.algebra import Scalar, Vec3, absolute, acos, asin, cos, is_number, maximum, minimum, sin, sqrt, where
+from qdot.algebra.rounding import or_rounding
 from qdot.spatial import Transform
 
 TINY = 1e-15
@@ -179,9 +180,10 @@ def _inside_circle(d0: Flat, d1: Flat, r: Scalar) -> tuple[Scalar, Flat, Flat, S
     c, s = cos(angle), sin(angle)
     reflected = Flat(c * u.x - s * u.y, s * u.x + c * u.y)
     straight = d0.plus(d1).unit()  # between points on one ray the string touches on it
-    sound = solvable & (cosine < 1 - TINY)
+    close = or_rounding(TINY, 4)
+    sound = solvable & (cosine < 1 - close)
     m = Flat(*(r * where(sound, x, y) for x, y in zip(reflected, straight, strict=True)))
-    touches = where(outside & (cosine > -1 + TINY), where(passes, 0.0, 1.0), 0.0)
+    touches = where(outside & (cosine > -1 + close), where(passes, 0.0, 1.0), 0.0)
     return touches, m, m, 0.0
 
 

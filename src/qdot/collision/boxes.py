@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from qdot.algebra import Mat3, Scalar, Scalars, Vec3, absolute, maximum, minimum, sign, sqrt, where
+from qdot.algebra.rounding import or_rounding
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import axis, clipped, either, touches_where_needed
 from qdot.spatial import Transform
@@ -32,8 +33,8 @@ _ALIKE, _SHARE, _TIE = 0.99, 0.05, 1e-9
 this share of the size of both boxes."""
 _OVERHANG = 1e-12
 """How far beyond its sides a face reaches when it cuts, relative to its size, so that rounding loses nothing."""
-_ONE_PLACE = 1e-14
-"""Corners within a squared distance of this, relative to a face's, are one."""
+_ONE_PLACE = 1e-7
+"""Corners within this distance, relative to a face's, are one."""
 _LEVEL = 1e-30
 """The smallest slope that is divided by; what is reached along it is far away."""
 _RING = ((1, 1), (-1, 1), (-1, -1), (1, -1))
@@ -78,7 +79,7 @@ def box_box(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scal
     s = X_b.position - X_a.position
     R = X_a.rotation.T @ X_b.rotation
     size = a[0] + a[1] + a[2] + b[0] + b[1] + b[2]
-    reach = margin + _ROUNDING * size
+    reach = margin + or_rounding(_ROUNDING, 16) * size
     face = _best_face(a, b, R, X_a.rotation.T @ s, X_b.rotation.T @ s)
     apart, edges = _best_edges(a, b, R, X_a.rotation.T @ s, face)
     nothing = [Touch(FAR, X_b.position, axis(X_b, 0)) for _ in range(CORNERS)]
@@ -88,7 +89,7 @@ def box_box(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scal
         reference, other, way = _faces(one, two, s, face.number)
         normal = X_a.rotation @ edges.direction
         unlike = absolute(normal.dot(reference.x)) <= _ALIKE
-        better = edges.apart >= face.apart + _SHARE * absolute(face.apart) + _TIE * size
+        better = edges.apart >= face.apart + _SHARE * absolute(face.apart) + or_rounding(_TIE, 16) * size
         by_edges = (edges.apart > face.apart) & (unlike | better)
 
         def of_edges(given: tuple[Sides, Sides, Vec3, Axis, Vec3]) -> list[Touch]:
@@ -142,7 +143,7 @@ def _best_edges(a: Scalars, b: Scalars, R: Mat3, s: Vec3, face: Axis) -> tuple[S
             extent = extent + b[j1] * absolute(rows[i][j2]) + b[j2] * absolute(rows[i][j1])
             apart = where(crossing, (absolute(along * S[i1] + across * S[i2]) - extent) * scale, -FAR)
             widest = maximum(widest, apart)
-            better = (apart - _FAVOUR * absolute(apart) > best.apart) & (apart > face.apart)
+            better = (apart - or_rounding(_FAVOUR, 16) * absolute(apart) > best.apart) & (apart > face.apart)
             entries = {i: 0, i1: along * scale, i2: across * scale}
             best = either(better, Axis(apart, 3 * i + j, Vec3(entries[0], entries[1], entries[2])), best)
     return widest, best
@@ -182,7 +183,7 @@ def _between_edges(one: Sides, two: Sides, s: Vec3, edges: Axis, normal: Vec3) -
     e, uw = c - p, u.dot(w)
     ue, we = u.dot(e), w.dot(e)
     sine = 1 - uw * uw
-    x = clipped((ue - uw * we) / where(sine > _PARALLEL, sine, 1.0), h)
+    x = clipped((ue - uw * we) / where(sine > or_rounding(_PARALLEL, 8), sine, 1.0), h)
     y = clipped(uw * x - we, k)
     x = clipped(ue + uw * y, h)
     p, c = p + u * x, c + w * y
@@ -209,10 +210,11 @@ def _between_faces(face: Sides, other: Sides, way: Vec3) -> list[Touch]:
     for x, y in ours:
         x, y = x - c.x, y - c.y
         seen.append(Vec3((x * e.y - y * e.x) / area, (y * d.x - x * d.y) / area, 0))
-    overhang = _OVERHANG * (l + m)
+    share = or_rounding(_OVERHANG, 16)
+    overhang = share * (l + m)
     starts = _starts(theirs, l + overhang, m + overhang)
-    starts += [(there, c + d * p.x + e * p.y) for there, p in _starts(seen, 1 + _OVERHANG, 1 + _OVERHANG)]
-    near = _ONE_PLACE * (l * l + m * m)
+    starts += [(there, c + d * p.x + e * p.y) for there, p in _starts(seen, 1 + share, 1 + share)]
+    near = or_rounding(_ONE_PLACE, 16) ** 2 * (l * l + m * m)
     touches = []
     for k, (there, p) in enumerate(starts):
         for was_there, q in starts[:k]:

@@ -19,6 +19,7 @@ from itertools import product
 from typing import ClassVar
 
 from qdot.algebra import Scalar, Scalars, Vec3, absolute, maximum, minimum, where
+from qdot.algebra.rounding import or_rounding
 from qdot.collision.spheres import ball_and_box
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import TINY, axis, clipped, either
@@ -75,12 +76,12 @@ def _over_face(p: Vec3, h: Vec3, s: Scalars) -> Nearest:
 def _on_edges(p: Vec3, h: Vec3, s: Scalars, best: Nearest) -> Nearest:
     """The nearest of the twelve edges, where one is nearer; edges along the axis are left to their neighbours."""
     P, H, hh = tuple(p), tuple(h), h.dot(h)
-    tie = TINY * (hh + s[0] * s[0] + s[1] * s[1] + s[2] * s[2])
+    tie = or_rounding(TINY, 4) * (hh + s[0] * s[0] + s[1] * s[1] + s[2] * s[2])
     for j in range(3):
         k, l = (j + 1) % 3, (j + 2) % 3
         ss, sh, sp = s[j] * s[j], s[j] * H[j], s[j] * P[j]
         determinant = ss * hh - sh * sh
-        crosses = determinant > _PARALLEL * (ss * hh)
+        crosses = determinant > or_rounding(_PARALLEL, 8) * (ss * hh)
         safe = where(crosses, determinant, 1.0)
         for sign_k, sign_l in product((-1, 1), repeat=2):
             signs = {k: sign_k, l: sign_l, j: 0}

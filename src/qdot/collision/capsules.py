@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from qdot.algebra import Scalar, Scalars, Vec3, absolute, where, where_needed
+from qdot.algebra.rounding import or_rounding
 from qdot.collision.spheres import between_balls
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import TINY, axis, clipped, direction, either, touches_where_needed
@@ -56,7 +57,7 @@ class Segments:
         return Segments(u.dot(w), u.dot(s), w.dot(s), h, k)
 
     def parallel(self) -> Scalar:
-        return 1 - self.uw * self.uw <= PARALLEL
+        return 1 - self.uw * self.uw <= or_rounding(PARALLEL, 8)
 
     def nearest(self) -> tuple[Scalar, Scalar]:
         """(x, y) of the nearest points of segments that are not parallel."""

@@ -26,6 +26,7 @@ from math import pi
 from typing import ClassVar, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, cos, iterated, maximum, minimum, repeated, sin, sqrt, where, where_needed
+from qdot.algebra.rounding import or_rounding
 from qdot.collision.support import NOTHING, Convex, chosen, root
 from qdot.collision.touch import Touch
 from qdot.collision.vectors import either
@@ -35,8 +36,8 @@ LIMIT = 100
 """Steps of GJK; flat shapes take some ten, round ones up to sixty."""
 GAP = 1e-12
 """Of the square of a distance: where GJK stops."""
-FLAT = 1e-28
-"""A triangle whose angle has a smaller square is an edge."""
+FLAT = 1e-14
+"""A triangle with a smaller angle is an edge."""
 TOUCHING = 1e-6
 """Of the size: nearer than this, a normal by the difference of two points is not sharp enough."""
 TOLERANCE = 1e-8
@@ -96,7 +97,7 @@ def nearest(a: Convex, b: Convex) -> Nearest:
     towards = chosen(far, towards, Vec3(0.0, 0.0, 1.0)) / root(where(far, towards.dot(towards), 1.0))
     apart = _gjk(a, b, Vec3.zero(), towards)
     length = root(apart.y.dot(apart.y))
-    limit = TOUCHING * size
+    limit = or_rounding(TOUCHING, 2**10) * size
     overlap = (apart.inside > 0.5) | (apart.y.dot(apart.y) <= limit * limit)
     outside = _answer(a, b, apart, apart.y / -length, size)
     start = chosen(overlap & (apart.inside > 0.5), towards, outside.normal)
@@ -139,7 +140,8 @@ def _gjk(a: Convex, b: Convex, p: Vec3, n: Vec3, slack: float = 0.0) -> Simplex:
         y, square, (new, *old) = _nearest_of(w, corners)
         inside = where(_encloses(w, corners), 1.0, 0.0)
         way = 2 * (1 + s.y.dot(n) / root(yy)) if slack else 0.0
-        go_on = (s.inside < 0.5) & (yy - s.y.dot(w) > (GAP + slack * way) * yy) & ((square < yy) | (inside > 0.5))
+        gap = (or_rounding(GAP, 4) + slack * way) * yy
+        go_on = (s.inside < 0.5) & (yy - s.y.dot(w) > gap) & ((square < yy) | (inside > 0.5))
         # The new point takes the place of the first that is not needed; one is not, for it took part itself.
         places = [old[0] <= 0, (old[0] > 0) & (old[1] <= 0), (old[0] > 0) & (old[1] > 0)]
         return go_on, Simplex(
@@ -172,7 +174,7 @@ def _nearest_of(w: Vec3, corners: list[Vec3]) -> Candidate:
         e, f = edges[i], edges[j]
         m = e.cross(f)
         mm = m.dot(m)
-        full = mm > FLAT * e.dot(e) * f.dot(f)
+        full = mm > or_rounding(FLAT, 16) ** 2 * e.dot(e) * f.dot(f)
         by = 1 / where(full, mm, 1.0)
         s, t = m.dot(f.cross(w)) * by, m.dot(w.cross(e)) * by
         weights = [1 - s - t, 0.0, 0.0, 0.0]
@@ -203,7 +205,8 @@ def _answer(a: Convex, b: Convex, s: Simplex, n: Vec3, size: Scalar) -> Nearest:
     on_a, on_b = (x * s.weights[0] + y * s.weights[1] + z * s.weights[2] for x, y, z in (s.a, s.b))
     bound = -_height(a, b, n)
     off = on_b - on_a - n * bound
-    failed = where((off.dot(n) > TOLERANCE * size) | (off.dot(off) > TOLERANCE * size * size), 1.0, 0.0)
+    most = or_rounding(TOLERANCE, 64) * size
+    failed = where((off.dot(n) > most) | (off.dot(off) > most * size), 1.0, 0.0)
     return Nearest(bound - (a.radius + b.radius), on_a + n * a.radius, on_b - n * b.radius, n, failed)
 
 
@@ -239,7 +242,7 @@ def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar) -> N
         limit = limit / root(limit.dot(limit))
         sooner = (rate > 0) & (_height(a, b, limit) < _height(a, b, n1))
         # Two steps make a limit; the two steps from there on make the next.
-        gain = where(found.distance > last.distance + STEADY * size, 1.0, 0.0)
+        gain = where(found.distance > last.distance + or_rounding(STEADY, 4) * size, 1.0, 0.0)
         # The step that gains nothing is the last one taken: at rest its points lie on the normal.
         return gains > 0.5, (found, chosen(sooner, limit, n1), chosen(sooner, Vec3.zero(), after), gain)
 

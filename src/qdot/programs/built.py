@@ -22,6 +22,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qdot.algebra.rounding import rounded_as
 from qdot.backends.cache import cached
 from qdot.compiler.graph import TooLarge
 from qdot.compiler.program import Port, Program, steps
@@ -50,10 +51,11 @@ class Built:
     code: bytes | None = None
 
     @staticmethod
-    def of(request: Request, packed: bool) -> Built:
+    def of(request: Request, dtype: str, packed: bool) -> Built:
         from qdot.backends.runtime import Interface
 
-        full, form = traced(request)
+        with rounded_as(dtype):
+            full, form = traced(request)
         if not packed:
             return Built(Interface.of(full), form, None, full)
         program, places = full.packed()
@@ -61,8 +63,8 @@ class Built:
         return Built(Interface.of(program), form, entries, program)
 
 
-def traced_program(request: Request, packed: bool) -> Program:
-    found = Built.of(request, packed).program
+def traced_program(request: Request, dtype: str, packed: bool) -> Program:
+    found = Built.of(request, dtype, packed).program
     assert found is not None
     return found
 
@@ -72,7 +74,7 @@ def compiled_or_kept(request: Request, dtype: str, packed: bool) -> Built:
     name = re.sub(r"\W+", "_", request.name)
     known = _identity(request)
     if known is None:
-        built = Built.of(request, packed)
+        built = Built.of(request, dtype, packed)
         assert built.program is not None
         key = f"{name}-{_digest(built.program.hash, dtype)}"
         return replace(built, code=cached(key, lambda: _code(built, dtype)))
@@ -180,7 +182,7 @@ def _digest(*parts: str) -> str:
 def _kept(request: Request, dtype: str, packed: bool) -> bytes:
     """A line of JSON, and the machine code; only the line where the program is too large to be made."""
     try:
-        built = Built.of(request, packed)
+        built = Built.of(request, dtype, packed)
     except TooLarge as reason:
         return json.dumps({"too large": str(reason)}).encode() + b"\n"
     interface = built.interface

@@ -84,7 +84,8 @@ class Compiled:
         self.target = target
         self.dtype = np.dtype(dtype)
         self.layout = layout
-        built = Built.of(request, packed) if target != "llvm" else compiled_or_kept(request, dtype, packed)
+        build = compiled_or_kept if target == "llvm" else Built.of
+        built = build(request, dtype, packed)
         self._built = built
         self._code = None if built.code is None else loaded(built, dtype)
         self.name = built.interface.name
@@ -103,7 +104,8 @@ class Compiled:
     def program(self) -> Program:
         """The program itself; where the machine code came from the cache, it is traced now."""
         found = self._built.program
-        return traced_program(self._request, self._built.entries is not None) if found is None else found
+        packed = self._built.entries is not None
+        return traced_program(self._request, self.dtype.name, packed) if found is None else found
 
     @cached_property
     def quick(self) -> Callable[..., Any]:

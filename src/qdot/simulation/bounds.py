@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, absolute, maximum, minimum, sign, sqrt, where, where_needed
 from qdot.algebra.linalg import dot, matvec
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row
 from qdot.algorithms.configuration import retract
 from qdot.algorithms.constraints.bounded import bounded
@@ -88,8 +89,8 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
     """What holds and what opposes at the start of a step."""
     model = system.model
     stops, rubs = limited(model, phase.q) if kind is not None else [], rubbing(model, phase.q)
-    rates = [_rate(place.gradient, phase.v) for place in rubs]
-    slipping = [where(absolute(x) > STILL, 1.0, 0.0) for x in rates]
+    rates, still = [_rate(place.gradient, phase.v) for place in rubs], or_rounding(STILL, 32)
+    slipping = [where(absolute(x) > still, 1.0, 0.0) for x in rates]
     slip = [-(place.force * sign(x) * s) for place, x, s in zip(rubs, rates, slipping, strict=True)]
     sides = [_engaged(limit, phase.v, kind) for limit in stops]
     needed = sum([1 - s for s in slipping] + [absolute(s) for s in sides], start=0)
@@ -157,10 +158,11 @@ def stopped(system: System, start: Phase, phase: Phase, holding: Holding, dt: Sc
     stops, rubs = limited(model, phase.q) if hard else [], rubbing(model, phase.q)
     if not rubs and not stops:
         return phase
+    still = or_rounding(STILL, 32)
     before = [_rate(place.gradient, start.v) for place in rubbing(model, start.q)]
     after = [_rate(place.gradient, phase.v) for place in rubs]
     resting = [
-        where(absolute(x) > STILL, where(x * y < 0, 1.0, 0.0), where(y == 0, 0.0, 1.0))
+        where(absolute(x) > still, where(x * y < 0, 1.0, 0.0), where(y == 0, 0.0, 1.0))
         for x, y in zip(before, after, strict=True)
     ]
     met = []
@@ -203,7 +205,7 @@ def stopped(system: System, start: Phase, phase: Phase, holding: Holding, dt: Sc
             q[limit.place] = where(m.rests > 0, where(m.side > 0, limit.upper, limit.lower), inside)
     for place, x in zip(rubs, before, strict=True):
         if place.place is not None and not together:
-            stays = where(absolute(x) <= STILL, where(absolute(_rate(place.gradient, v)) <= STILL, 1.0, 0.0), 0.0)
+            stays = where(absolute(x) <= still, where(absolute(_rate(place.gradient, v)) <= still, 1.0, 0.0), 0.0)
             q[place.place] = where(stays > 0, start.q[place.place], q[place.place])
     return phase.changed(q=q, v=v)
 

@@ -17,6 +17,7 @@ from math import inf, isfinite
 from typing import ClassVar, NamedTuple
 
 from qdot.algebra import Scalar, Scalars, iterated, maximum, minimum, sqrt, where, where_needed
+from qdot.algebra.rounding import or_rounding
 from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.limits import limited
 from qdot.model.model import Model
@@ -99,7 +100,7 @@ class Bouncing:
         """Settled at its end."""
 
         def turn(part: Part) -> tuple[Scalar, Part]:
-            go_on = part.left > BRIEF * self.dt
+            go_on = part.left > or_rounding(BRIEF, 8) * self.dt
             return go_on, where_needed(go_on, part, self._tried, part)
 
         begun = self._begun(phase, memory, self.dt, 0.0)
@@ -114,7 +115,7 @@ class Bouncing:
             far = where(parts > 0, stop.near, inf)  # a blow that did not help is not tried again
             out = (stop.rate > self.kind.resting) & (stop.passed >= -stop.near) & (stop.passed <= far)
             struck = struck + where(out, 1.0, 0.0)
-        length = where((struck > 0) & (parts < MOST_PARTS - 1), BRIEF * left, left)
+        length = where((struck > 0) & (parts < MOST_PARTS - 1), or_rounding(BRIEF, 8) * left, left)
         return Part(start, list(memory), left, length, 0.0, inf, 0.0, parts)
 
     def _tried(self, part: Part) -> Part:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, pi
 from typing import TypeAlias
 
 from qdot.algebra import Scalar
+from qdot.algorithms.constraints.rows import Rows, is_of_velocities
 from qdot.errors import ValueShapeError
 
 
@@ -65,3 +66,16 @@ class GearGuptaLeimkuhler:
 Stabilisation: TypeAlias = Drifting | Baumgarte | Projection | GearGuptaLeimkuhler
 
 BY_NAME: dict[str, Stabilisation] = {"none": Drifting(), "projection": Projection(), "ggl": GearGuptaLeimkuhler()}
+
+
+def pull(kind: Stabilisation, rows: Rows, dt: Scalar) -> list[Scalar]:
+    """What is added to b so that errors die away."""
+    if isinstance(kind, Baumgarte):
+        w = 2 * pi * kind.frequency
+        return [
+            w * rate if is_of_velocities(phi) else 2 * kind.damping * w * rate + w * w * phi
+            for phi, rate in zip(rows.phi, rows.rate, strict=True)
+        ]
+    if isinstance(kind, GearGuptaLeimkuhler):
+        return [kind.gain(dt) * rate for rate in rows.rate]
+    return [0] * len(rows.J)

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, pi
+from math import inf
 from typing import Any, Protocol
 
 from qdot.algebra import Scalar, Scalars, where
 from qdot.algebra.linalg import Matrix, dot
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row
 from qdot.algorithms.aba import accelerations
 from qdot.algorithms.actuators import activation_rates, actuation_in_step, later_activations, within_ranges
 from qdot.algorithms.configuration import carried_rate, retract
 from qdot.algorithms.constraints.own import own_rows, row_counts
-from qdot.algorithms.constraints.rows import Rows, dense, times, transposed_times
+from qdot.algorithms.constraints.rows import Rows, dense, is_of_velocities, times, transposed_times
 from qdot.algorithms.constraints.solvers import Mass, Solver, solver_for
 from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.energy import energy
@@ -42,12 +43,7 @@ from qdot.simulation.events import Event
 from qdot.simulation.forces import AppliedForce, numbers_of
 from qdot.simulation.phase import Phase, Rates
 from qdot.simulation.softly import softly
-from qdot.simulation.stabilisation import (
-    Baumgarte,
-    GearGuptaLeimkuhler,
-    Projection,
-    Stabilisation,
-)
+from qdot.simulation.stabilisation import GearGuptaLeimkuhler, Projection, Stabilisation, pull
 
 ROUNDING = 1e-12
 """Of how a row answers: what constraints leave of it where they hold it."""
@@ -256,7 +252,8 @@ class System:
             solver = self.solver(mass, rows)
             for k, free in enumerate(columns):
                 c = added(free, solver.correction([-z for z in times(rows.J, free)])[0])
-                moves = where(times(J[k : k + 1], c)[0] > ROUNDING * times(J[k : k + 1], free)[0], 1.0, 0.0)
+                rounding = or_rounding(ROUNDING, 256) * times(J[k : k + 1], free)[0]
+                moves = where(times(J[k : k + 1], c)[0] > rounding, 1.0, 0.0)
                 columns[k] = [moves * x for x in c]
         return columns
 
@@ -284,9 +281,8 @@ class System:
             solver = self.solver(mass, rows)
             c, _ = newton_euler(model, q, v, [0] * model.nv, frames=self.frames)
             free = mass.solve([f - x for f, x in zip(total, c, strict=True)])
-            missing = [
-                -(b + s + x) for b, s, x in zip(rows.bias, self.pull(rows, dt), times(rows.J, free), strict=True)
-            ]
+            pulled = pull(self.setup.stabilisation, rows, dt)
+            missing = [-(b + s + x) for b, s, x in zip(rows.bias, pulled, times(rows.J, free), strict=True)]
             change, multipliers = solver.correction(missing)
             a = [x + y for x, y in zip(free, change, strict=True)]
             if chord and self.chord_share != 1:
@@ -340,19 +336,6 @@ class System:
             return []
         return activation_rates(self.model, self.controls(phase, inputs), phase.activation)
 
-    def pull(self, rows: Rows, dt: Scalar) -> list[Scalar]:
-        """What is added to b so that errors die away."""
-        kind = self.setup.stabilisation
-        if isinstance(kind, Baumgarte):
-            w = 2 * pi * kind.frequency
-            return [
-                w * rate if is_of_velocities(phi) else 2 * kind.damping * w * rate + w * w * phi
-                for phi, rate in zip(rows.phi, rows.rate, strict=True)
-            ]
-        if isinstance(kind, GearGuptaLeimkuhler):
-            return [kind.gain(dt) * rate for rate in rows.rate]
-        return [0] * len(rows.J)
-
     def _led_back(self, rows: Rows, solver: Solver, v: Sequence[Scalar], dt: Scalar) -> Sequence[Scalar]:
         """q̇, which may differ from v to lead positions back."""
         kind = self.setup.stabilisation
@@ -393,8 +376,3 @@ class System:
         change = energy(self.model, after.q, after.v) - energy(self.model, before.q, before.v)
         work = [w + change if name == entry else w for name, w in zip(self.ledger, after.work, strict=True)]
         return Phase(after.time, after.q, after.v, after.activation, work)
-
-
-def is_of_velocities(phi: Scalar) -> bool:
-    """Whether a row has no position: the plain number zero says so, see `Rows`."""
-    return type(phi) is int and phi == 0

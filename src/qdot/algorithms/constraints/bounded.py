@@ -20,6 +20,7 @@ from typing import ClassVar, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, absolute, iterated, maximum, minimum, sqrt, where, where_needed
 from qdot.algebra.linalg import dot, matvec
+from qdot.algebra.rounding import or_rounding
 
 REDUNDANT = 1e-12
 """Of a row's A_ii: what is left of less, once other rows hold, is rounding, and the row repeats them."""
@@ -101,7 +102,7 @@ class _Box:
     def beyond_rounding(self, z: Scalars, aims: Scalars) -> list[Scalar]:
         """Errors times √A_ii, less what rounding may make of the forces that meet in a row."""
         rows = zip(z, self.b, self.root, strict=True)
-        rounding = ROUNDING * sum(absolute(x) * root + absolute(b) / root for x, b, root in rows)
+        rounding = or_rounding(ROUNDING, 32) * sum(absolute(x) * root + absolute(b) / root for x, b, root in rows)
         return [error * root - rounding for error, root in zip(self.errors(z, aims), self.root, strict=True)]
 
     def solved(self, sides: Scalars) -> list[Scalar]:
@@ -119,7 +120,7 @@ class _Box:
             scaled = L[j]
             L[j] = [x * d for x, d in zip(scaled, inverse, strict=True)]
             D = self.A[j][j] - dot(scaled, L[j])
-            usable = where(sides[j] * sides[j] > 0, 0.0, D) > REDUNDANT * self.A[j][j]
+            usable = where(sides[j] * sides[j] > 0, 0.0, D) > or_rounding(REDUNDANT, 32) * self.A[j][j]
             inverse.append(where(usable, 1.0, 0.0) / where(usable, D, 1.0))
             for i in rows[j + 1 :]:
                 L[i].append(self.A[i][j] - dot(L[i], L[j]))

@@ -46,6 +46,11 @@ class Rows:
         )
 
 
+def is_of_velocities(phi: Scalar) -> bool:
+    """Whether a row has no position: the plain number zero says so, see `Rows`."""
+    return type(phi) is int and phi == 0
+
+
 def of_positions(model: Model, time: Scalar, q: Scalars, v: Scalars, phi: Positions, freedoms: Sequence[int]) -> Rows:
     """Of φ(t, q) = 0, which depends on these freedoms: J by dual numbers along each, b along the motion of constant
     velocity."""

@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, where
 from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve, matvec
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row, SparseFactors
 from qdot.algorithms.constrained import Conjugates, saddle_system
 from qdot.algorithms.constraints.rows import dense, times, transposed_times
@@ -57,7 +58,7 @@ def range_space(mass: Mass, J: Sequence[Row]) -> Solver:
 
 def sparse(mass: Mass, J: Sequence[Row]) -> Solver:
     """The same, for many bodies and rows: J M⁻¹ Jᵀ is as sparse as the mechanism, and factorised so."""
-    return SparseSchur.of(mass.factors, J, REPEATED)
+    return SparseSchur.of(mass.factors, J, or_rounding(REPEATED, 16))
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class NullSpace:
                 z = _without(z, dot(momentum, z) * weight, other)
             p = matvec(M, z)
             length = dot(z, p)
-            new = length > VANISHED * M[k][k]
+            new = length > or_rounding(VANISHED, 16) * M[k][k]
             Z.append(z)
             momenta.append(p)
             weights.append(where(new, 1 / where(new, length, 1), 0))
@@ -154,10 +155,11 @@ class Penalty:
     def of(mass: Mass, J: Sequence[Row]) -> Penalty:
         rows, n = list(J), len(mass.M)
         weights = []
+        most = 1 / or_rounding(1 / HEAVY, 2**15)  # what is heavier leaves nothing of M
         heavy = [list(row) for row in mass.M]
         for row in rows:
             ease = dot(row.values(), [mass.solve(dense([row], n)[0])[k] for k in row])
-            weight = where(ease > 0, HEAVY / where(ease > 0, ease, 1), 0)
+            weight = where(ease > 0, most / where(ease > 0, ease, 1), 0)
             weights.append(weight)
             for i, x in row.items():
                 for j, y in row.items():

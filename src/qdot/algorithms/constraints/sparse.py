@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from qdot.algebra import Scalar, Scalars, is_zero
-from qdot.algebra.sparse import VANISHING, Row, SparseFactors, elimination_order, sparse_rows
+from qdot.algebra.sparse import VANISHING, Row, SparseFactors, beyond_rounding, elimination_order, sparse_rows
 from qdot.algorithms.constrained import is_new, noise_of
 from qdot.algorithms.constraints.rows import times, transposed_times
 
@@ -101,6 +101,6 @@ def _factorised(S: Sequence[Row], repeated: float) -> SparseFactors:
 
     def is_kept(pivot: Scalar, size: Scalar) -> Scalar:
         """A row that repeats others has nothing left of its own; what rounding may leave grows with `size`."""
-        return (pivot > repeated * next(own)) & (pivot > VANISHING * size) & (pivot > noise)
+        return (pivot > repeated * next(own)) & beyond_rounding(pivot, size) & (pivot > noise)
 
     return SparseFactors.of(S, order, is_kept)

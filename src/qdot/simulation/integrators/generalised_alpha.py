@@ -23,9 +23,10 @@ from typing import ClassVar
 from qdot.algebra import Scalar, Scalars, absolute, derivative, is_number, scalars_in, where, where_needed
 from qdot.algebra.elimination import Eliminated
 from qdot.algebra.linalg import dot
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row, sparse_rows
 from qdot.algorithms.configuration import normalized, retract
-from qdot.algorithms.constraints.rows import dense, transposed_times
+from qdot.algorithms.constraints.rows import dense, is_of_velocities, transposed_times
 from qdot.algorithms.limits import rubbing
 from qdot.algorithms.maps import added, unit
 from qdot.algorithms.passive import armature
@@ -36,7 +37,7 @@ from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.integrators.covectors import RIGHT, series
 from qdot.simulation.integrators.remembered import chosen, filled
 from qdot.simulation.phase import Phase, along
-from qdot.simulation.system import Inputs, System, is_of_velocities
+from qdot.simulation.system import Inputs, System
 
 SAME = 1e-12
 """Of the size of a number, or of 1: what projections and unit quaternions leave where nothing has changed."""
@@ -122,7 +123,8 @@ class _Last:
         a = v̇ would be of order 1, where inputs change with every step.
         """
         known = _known(phase, inputs)
-        moved = [absolute(x - y) - SAME * (1 + absolute(y)) for x, y in zip(known, self.known, strict=True)]
+        same = or_rounding(SAME, 16)
+        moved = [absolute(x - y) - same * (1 + absolute(y)) for x, y in zip(known, self.known, strict=True)]
         changed = sum((where(x > 0, 1.0, 0.0) for x in moved), start=0.0)
 
         def anew(at: Phase) -> tuple[Sequence[Scalar], Sequence[Scalar]]:

@@ -26,6 +26,7 @@ from qdot.algorithms.rnea import newton_euler
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.integrators.semi_implicit_euler import along_chord
 from qdot.simulation.phase import Phase
+from qdot.simulation.stabilisation import pull
 from qdot.simulation.system import Inputs, System
 
 
@@ -58,10 +59,10 @@ class ImplicitVelocity(Integrator):
         turned = times(rows.J, carried_rate(model, phase.v))
         bias = [b + x for b, x in zip(rows.bias, turned, strict=True)]
         equations = Eliminated.saddle(A, rows.J, rows.J)
-        pull = system.pull(rows, dt)
+        pulled = pull(system.setup.stabilisation, rows, dt)
 
         def solved(share: float) -> list[Scalar]:
-            return equations.solve([*side, *(-dt * (share * b + s) for b, s in zip(bias, pull, strict=True))])
+            return equations.solve([*side, *(-dt * (share * b + s) for b, s in zip(bias, pulled, strict=True))])
 
         found, multipliers = solved(system.chord_share), [x / dt for x in solved(1.0)[n:]]
         v = added(phase.v, found[:n])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf, nan
 
 from qdot.algebra import Scalar, Scalars, absolute, iterated, maximum, where, where_needed
+from qdot.algebra.rounding import or_rounding
 
 LIMIT = 50
 """Corrections at most; those of Newton are three or four, with an approximate tangent up to a dozen."""
@@ -28,7 +29,7 @@ def solved(
     """
 
     def accepted(x: list[Scalar]) -> Scalar:
-        return ACCEPTED * largest(x[:measured]) + LEFT * state_size
+        return or_rounding(ACCEPTED, 2**13) * largest(x[:measured]) + or_rounding(LEFT, 64) * state_size
 
     def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[list[Scalar], Scalar, Scalar]:
         x, last, _ = state
@@ -37,7 +38,7 @@ def solved(
         finite = sum(map(absolute, change), start=0.0) < inf  # a sum is no number where one of its terms is none
         size = where(finite, largest(change[:measured]), last)
         shrinks = where(size < 0.9 * last, 1.0, where(size > accepted(x), 1.0, 0.0))
-        return x, size, where(finite, where(size > ROUNDING * largest(x[:measured]), shrinks, 0.0), 0.0)
+        return x, size, where(finite, where(size > or_rounding(ROUNDING, 4) * largest(x[:measured]), shrinks, 0.0), 0.0)
 
     def step(
         state: tuple[list[Scalar], Scalar, Scalar],

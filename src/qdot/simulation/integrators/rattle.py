@@ -23,14 +23,14 @@ from qdot.algebra import Scalar
 from qdot.algebra.linalg import dot
 from qdot.algebra.sparse import sparse_rows
 from qdot.algorithms.configuration import normalized
-from qdot.algorithms.constraints.rows import Rows, dense, times, transposed_times
+from qdot.algorithms.constraints.rows import Rows, dense, is_of_velocities, times, transposed_times
 from qdot.algorithms.maps import added
 from qdot.simulation.integrators import newton
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.integrators.covectors import RIGHT, series
 from qdot.simulation.integrators.variational import STRONG, Leap, Variational
 from qdot.simulation.phase import Phase
-from qdot.simulation.system import Inputs, System, is_of_velocities
+from qdot.simulation.system import Inputs, System
 
 
 @dataclass(frozen=True)
