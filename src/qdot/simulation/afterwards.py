@@ -43,7 +43,7 @@ def multipliers_of(
     total = prod(rows)
 
     def lanes(x: Array, shape: tuple[int, ...]) -> Any:
-        flat = np.broadcast_to(x, (*rows, *shape)).reshape(total, *shape)
+        flat = np.broadcast_to(x, (*rows, *shape)).reshape(total, *shape).astype(float)
         return [*np.moveaxis(flat, -1, 0)] if shape else flat
 
     model = system.model

@@ -324,15 +324,15 @@ def require_no_other_start(start: Any, activation: Any) -> None:
             )
 
 
-def require_within_limits(system: System, q: Array) -> None:
+def require_within_limits(system: System, q: Array, dtype: np.dtype[Any]) -> None:
     """Raise where the start is outside of a limit: a hard stop would have to move it."""
     model = system.model
     rows = np.atleast_2d(q)
-    limits = limited(model, list(rows.T))
+    limits, least = limited(model, list(rows.T)), max(OUTSIDE, 4 * np.finfo(dtype).eps)
     for name, limit in zip(_limited_names(model), limits, strict=True):
         value = np.broadcast_to(np.asarray(limit.value, dtype=float), (len(rows),))
         lower, upper = float(limit.lower), float(limit.upper)
-        slack = OUTSIDE * (upper - lower if isfinite(upper - lower) else max(1.0, min(abs(lower), abs(upper))))
+        slack = least * (upper - lower if isfinite(upper - lower) else max(1.0, min(abs(lower), abs(upper))))
         outside = np.maximum(lower - value, value - upper)
         worst = int(np.argmax(outside))
         if outside[worst] > slack:
@@ -358,17 +358,17 @@ def _limited_names(model: Model) -> list[str]:
     return found + [f"tendon {record.name!r}" for record in model.tendons if record.range is not None]
 
 
-def require_consistent(system: System, time: float, q: Array, v: Array) -> None:
+def require_consistent(system: System, time: float, q: Array, v: Array, dtype: np.dtype[Any]) -> None:
     """Raise where the start does not obey the constraints: the residual, and how to project it."""
     if not system.row_count:
         return
     at = [x if x.ndim == 1 else x.T for x in (q, v)]
     rows = system.rows(time, list(at[0]), list(at[1]))
-    sizes = row_sizes(system)
+    sizes, most = row_sizes(system), max(OFF_AT_START, 64 * np.finfo(dtype).eps)
     for what, errors, scale in (("position", rows.phi, 1.0), ("velocity", rows.rate, 1 + speed_of(system.model, v))):
         off = np.array([float(np.max(np.abs(e))) for e in errors])
         worst = int(np.argmax(off / sizes))
-        if off[worst] > OFF_AT_START * scale * sizes[worst]:
+        if off[worst] > most * scale * sizes[worst]:
             name = system.row_names[worst]
             users = ", constraints=[…]" if name in {c.name for c in system.setup.constraints} else ""
             at_time = f", time={time:g}" if users and time else ""

@@ -46,6 +46,7 @@ def states_between(model: Model, known: Array, q: Array, v: Array, times: Array)
     """(q, v) of one run at other times, (n, nq) and (n, nv)."""
     if len(known) == 1:
         return q[np.zeros(len(times), dtype=int)], v[np.zeros(len(times), dtype=int)]
+    q, v = q.astype(float), v.astype(float)
     base, other, s = _places(known, times)
     h = known[other] - known[base]
     near, far = list(q[base].T), list(q[other].T)

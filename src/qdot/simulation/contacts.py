@@ -81,10 +81,11 @@ def contacts_of(run: Trajectory, record: int) -> list[Contact]:
         raise ValueShapeError(
             f"{run!r} does not tell what touches: it was simulated without contact, resampled, or read from a file"
         )
-    model = with_parameters(run.model, dict(run.parameters)) if run.parameters else run.model
+    given_parameters = {path: x.astype(float) for path, x in run.parameters.items()}
+    model = with_parameters(run.model, given_parameters) if run.parameters else run.model
     system, dt = replace(system, model=model), run.checkpoint.dt
-    inputs = run.inputs[record]
-    given = Inputs(list(inputs[: model.nu]), list(inputs[model.nu :]), dt, guess=[0.0] * model.nv)
+    inputs = run.inputs[record].tolist()
+    given = Inputs(inputs[: model.nu], inputs[model.nu :], dt, guess=[0.0] * model.nv)
     state = (run.q[record].tolist(), run.v[record].tolist(), run.activation[record].tolist())
     phase = Phase(float(run.time[record]), *state, [0.0] * len(system.ledger))
     return _contacts(system, phase, given)

@@ -42,16 +42,16 @@ class Drive:
     """f(t, q, v) over arrays."""
 
     @staticmethod
-    def of(given: Any, what: str, size: int, batch: int | None) -> Drive:
+    def of(given: Any, what: str, size: int, batch: int | None, dtype: np.dtype[Any]) -> Drive:
         """From what people pass as `control` or `tau`."""
-        nothing = np.zeros(size)
+        nothing = np.zeros(size, dtype)
         if given is None:
             return Drive(nothing)
         if callable(given):
             f = with_time(given, 2, what)
             marked = getattr(given, "__qdot_compilable__", False)
             return Drive(nothing, compiled=f) if marked else Drive(nothing, called=f)
-        array = _numbers(given, what)
+        array = _numbers(given, what).astype(dtype)
         if array.shape == (size,) or (batch is not None and array.shape == (batch, size)):
             return Drive(array)
         if array.ndim == 2 and array.shape[1] == size:

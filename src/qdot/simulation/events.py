@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Shorter: TypeAlias = "Callable[[Indices, Indices, Array], Mapping[str, Array]]"
 """What steps of a window lead to in a share of their time: of the numbers of steps, of runs, and the shares."""
 
-NARROW = 2.0**-50
-"""Share of a step between which an event is known to lie."""
+NARROW = 4
+"""Roundings of a share of a step between which an event is known to lie."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ class Watch:
         """When each run met a terminal event [s]."""
         self._model, self._events, self._batch = model, events, batch
         self._terminal = np.array([event.terminal for event in events], dtype=bool)
+        self._narrow = NARROW * np.finfo(q.dtype).eps
         self._values = np.empty((batch or 1, len(events)))
         for k, event in enumerate(events):
             self._values[:, k] = _number(event, event.value(time, list(q.T), list(v.T)))
@@ -176,7 +177,7 @@ class Watch:
         below, above = g[steps, runs, which], g[steps + 1, runs, which]
         side, moved = np.sign(below), np.zeros(len(steps))
         for turn in range(200):
-            open_ = (high - low > NARROW) & (above != 0)
+            open_ = (high - low > self._narrow) & (above != 0)
             if not open_.any():
                 break
             with np.errstate(all="ignore"):

@@ -33,7 +33,7 @@ def require_ledger(run: Trajectory) -> None:
 def works(run: Trajectory) -> dict[str, Array]:
     """Work since the first record [J], by name, (records,) or (batch, records); of what acted."""
     require_ledger(run)
-    since = run.work - run.work[..., :1, :]
+    since = _since_first(run)
     return {name: since[..., k] for k, name in enumerate(run.ledger) if since[..., k].any()}
 
 
@@ -41,8 +41,14 @@ def balance(run: Trajectory) -> Array:
     """E(t) - E(0) - Σ W [J]."""
     require_ledger(run)
     E = run.energy()
-    done = (run.work - run.work[..., :1, :]).sum(axis=-1)
+    done = _since_first(run).sum(axis=-1)
     return np.asarray(E - E[..., :1] - done)
+
+
+def _since_first(run: Trajectory) -> Array:
+    """Work since the first record [J]."""
+    work = run.work.astype(float)
+    return work - work[..., :1, :]
 
 
 def turnover(run: Trajectory) -> float:

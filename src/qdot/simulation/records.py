@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 class Records:
     """The rows that are kept of a simulation: of its state, and of results that belong to the step before a row."""
 
-    def __init__(self, state: Mapping[str, Array], results: Mapping[str, int], batch: int | None) -> None:
+    def __init__(
+        self, state: Mapping[str, Array], results: Mapping[str, int], batch: int | None, dtype: np.dtype[Any]
+    ) -> None:
         """`state` is the first row, (n,) or (batch, n) of each name; results have none there yet."""
-        self.batch = batch
+        self.batch, self.dtype = batch, dtype
         self.state = {name: array.shape[-1] for name, array in state.items()}
         self.results = dict(results)
         first = self._room(self.state | self.results, 1)
@@ -55,9 +57,10 @@ class Records:
     def steps(self) -> Array:
         """How many steps were done at each record."""
         first = (slice(None), 0) if self.batch is None else (slice(None), 0, 0)
-        return np.concatenate([part["count"][first] for part in self.parts])
+        return np.concatenate([part["count"][first] for part in self.parts]).astype(float)
 
     def _room(self, sizes: Mapping[str, int], rows: int) -> dict[str, Array]:
         if self.batch is None:
-            return {name: np.empty((rows, size)) for name, size in sizes.items()}
-        return {name: np.empty((rows, size, self.batch)).transpose(0, 2, 1) for name, size in sizes.items()}
+            return {name: np.empty((rows, size), self.dtype) for name, size in sizes.items()}
+        found = {name: np.empty((rows, size, self.batch), self.dtype) for name, size in sizes.items()}
+        return {name: x.transpose(0, 2, 1) for name, x in found.items()}

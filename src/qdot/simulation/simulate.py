@@ -5,17 +5,13 @@ from __future__ import annotations
 import time as clock
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qdot.contact.kinds import Hard, Impulse, Kind, Lcp
-from qdot.errors import CompileError, QdotError
 from qdot.model.model import Model, require_model
 from qdot.programs import parameters as constants
-from qdot.programs.compiled import Compiled
-from qdot.programs.traced import Request
 from qdot.simulation import arguments
 from qdot.simulation.afterwards import inputs_of, multipliers_of
 from qdot.simulation.bounds import LimitKind, Stops
@@ -25,12 +21,14 @@ from qdot.simulation.events import Event, Watch, events_of
 from qdot.simulation.explain import Ordinary, explained
 from qdot.simulation.forces import AppliedForce
 from qdot.simulation.integrators import Integrator
+from qdot.simulation.precision import dtype_of, require_countable, require_enough_digits
 from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
 from qdot.simulation.records import Records
 from qdot.simulation.reporting import COLUMNS
 from qdot.simulation.stabilisation import Projection, Stabilisation
-from qdot.simulation.stepping import memory_of, shapes, stepped
+from qdot.simulation.step_program import step_program
+from qdot.simulation.stepping import memory_of
 from qdot.simulation.system import Constraint, Setup, System
 from qdot.simulation.trajectory import Checkpoint, Trajectory
 from qdot.simulation.tunnelling import Passed, passed_through
@@ -86,6 +84,9 @@ class Simulation:
 
     `contact` is how bodies touch, not at all unless given: "soft", "hard", "lcp", "impulse", "penalty", or one of
     `qdot.contact` with settings. Its `residuals` have to be asked for where they cost, for soft and penalty.
+
+    `dtype` is of the numbers that steps compute with and records hold: "float64" unless given, or that of a trajectory
+    which it goes on from; "float32" takes half the time and memory of many runs, and keeps seven digits.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Simulation:
         activation: Any = None,
         start: float = 0.0,
         parameters: Mapping[str, Any] | None = None,
+        dtype: Any = None,
     ) -> None:
         require_model(model, "simulate")
         arguments.require_inertia(model)
@@ -122,15 +124,17 @@ class Simulation:
         self._start = arguments.start_of(start)
         kind = arguments.contact_of(model, contact)
         self.integrator = arguments.integrator_for(kind, integrator)
+        self.dtype = dtype_of(dtype, None if before is None else before.q)
+        require_enough_digits(self.dtype, kind, self.integrator)
         q, v = arguments.state_of(model, state)
         w = arguments.vector(model, "activation", np.zeros(model.na) if activation is None else activation)
-        self._parameters = arguments.parameters_of(parameters)
+        self._parameters = {p: x.astype(self.dtype) for p, x in arguments.parameters_of(parameters).items()}
         rows = {name: len(x) if x.ndim == 2 else None for name, x in (("q", q), ("v", v), ("activation", w))}
         for path, values in self._parameters.items():
             rows[path] = arguments.rows_of(values, constants.shape_of(model, path), path)
         batch = arguments.batch_of(rows)
-        self._control = Drive.of(control, "control", model.nu, batch)
-        self._tau = Drive.of(tau, "tau", model.nv, batch)
+        self._control = Drive.of(control, "control", model.nu, batch, self.dtype)
+        self._tau = Drive.of(tau, "tau", model.nv, batch, self.dtype)
         self.setup = Setup(
             constraints=arguments.constraints_of(model, constraints),
             forces=arguments.forces_of(forces),
@@ -147,9 +151,9 @@ class Simulation:
         self._system = System(model, self.setup).starting(self.start, np.atleast_2d(q)[0].tolist())
         self.setup = self._system.setup
         if before is None:
-            arguments.require_consistent(self._system, self.start, q, v)
+            arguments.require_consistent(self._system, self.start, q, v, self.dtype)
             if isinstance(self.setup.limits, Stops) and self.setup.contact is None:
-                arguments.require_within_limits(self._system, q)
+                arguments.require_within_limits(self._system, q, self.dtype)
         first = {
             "q": q, "v": v, "activation": w, "count": np.zeros(1), "work": np.zeros(len(self._system.ledger)),
             "memory": np.array(memory_of(self._system, self.integrator), dtype=float),
@@ -157,7 +161,7 @@ class Simulation:
         if before is not None:
             kept = before.carried(self.dt, self._system.ledger, self.integrator.name)
             first |= {name: x for name, x in kept.items() if x.shape[-1] == first[name].shape[-1]}
-        self._records = Records(first, self._results(), batch)
+        self._records = Records(first, self._results(), batch, self.dtype)
         last = self._records.last
         self._watch = Watch(model, self.setup.events, batch, self.time, last["q"], last["v"])
         self._spent = 0.0
@@ -165,7 +169,7 @@ class Simulation:
         projected = self.integrator.settles or isinstance(self.setup.stabilisation, Projection)
         driven = control is not None or tau is not None or bool(self._parameters)
         self._ordinary = Ordinary.of(self._system, self.dt, projected, q, v, driven=driven)
-        self._program = self._compiled()
+        self._program = step_program(model, self.setup, self.integrator, tuple(self._parameters), self.dtype.name)
 
     @property
     def dt(self) -> float:
@@ -224,6 +228,7 @@ class Simulation:
         After a terminal event a single run goes on from there; runs of a batch that have ended stay where they are.
         """
         steps = arguments.steps_of(seconds, self.dt, record)
+        require_countable(self.dtype, float(self._records.last["count"].flat[0]) + steps)
         self._control.require_rows(steps, "control")
         self._tau.require_rows(steps, "tau")
         done, size = 0, min(self._first_piece, self._longest)
@@ -274,7 +279,7 @@ class Simulation:
             self._program.rollout(size, window, held, driven, threads)
             return window, held, driven
         batch = () if self._records.batch is None else (self._records.batch,)
-        driven |= {name: np.empty((size, *batch, drive.held.shape[-1])) for name, drive in called.items()}
+        driven |= {name: np.empty((size, *batch, drive.held.shape[-1]), self.dtype) for name, drive in called.items()}
         for k in range(size):
             q, v, time = window["q"][k], window["v"][k], self.start + float(window["count"][k].flat[0]) * self.dt
             try:
@@ -333,11 +338,11 @@ class Simulation:
             for name, x in driven.items():
                 given[name] = x[steps, runs] if x.ndim > sizes[name] + 1 else x[steps]
             count, dt = given["count"][:, 0], shares * self.dt
-            given["timing"] = np.stack([self.start + count * (self.dt - dt), dt], axis=1)
+            given["timing"] = np.stack([self.start + count * (self.dt - dt), dt], axis=1).astype(self.dtype)
             found: Mapping[str, Array] = self._program(**given)
             return found
 
-        times = self.start + state["count"][:, 0, 0] * self.dt
+        times = self.start + state["count"][:, 0, 0].astype(float) * self.dt
         fresh = np.array(memory_of(self._system, self.integrator), dtype=float)
         return self._watch.look(window, times, self.dt, fresh, shorter)
 
@@ -351,11 +356,11 @@ class Simulation:
     @property
     def _longest(self) -> int:
         row = sum(self._records.state.values()) + sum(self._records.results.values())
-        return max(1, MOST_MEMORY // (8 * row * (self._records.batch or 1)))
+        return max(1, MOST_MEMORY // (self.dtype.itemsize * row * (self._records.batch or 1)))
 
     def _inputs(self, done: int, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is held, and what has a row for each step, of the piece that begins after `done` steps of this run."""
-        held: dict[str, Any] = {"timing": np.array([self.start, self.dt]), **self._parameters}
+        held: dict[str, Any] = {"timing": np.array([self.start, self.dt], self.dtype), **self._parameters}
         driven: dict[str, Any] = {}
         for name, drive in (("control", self._control), ("tau", self._tau)):
             if drive.rows is not None:
@@ -372,29 +377,7 @@ class Simulation:
             found["crossings"] = 1
         return found | ({"events": len(self.setup.events)} if self.setup.events else {})
 
-    def _compiled(self) -> Compiled:
-        setup = self.setup
-        users = (setup.constraints, setup.forces, setup.events, setup.control, setup.tau)
-        make = _program.__wrapped__ if any(users) else _program  # users' functions may have changed since
-        return make(self.model, setup, self.integrator, tuple(self._parameters))
-
 
 def _first(arrays: Mapping[str, Array], steps: int, state: Iterable[str] = ()) -> dict[str, Array]:
     """So many steps of a window: of the state a row more."""
     return {name: x[: steps + (name in state)] for name, x in arrays.items()}
-
-
-@lru_cache(maxsize=64)
-def _program(model: Model, setup: Setup, integrator: Integrator, parameters: tuple[str, ...]) -> Compiled:
-    """The compiled step."""
-    inputs = shapes(System(model, setup), integrator)
-    options = {"setup": setup, "integrator": integrator}
-    try:
-        return Compiled(Request(stepped, model, parameters, (), options, inputs=inputs))
-    except ValueError as error:
-        if isinstance(error, QdotError):
-            raise
-        raise CompileError(
-            f"simulate: a function of a control, force, constraint or event cannot be compiled: {error}; where it "
-            "compares numbers, use qdot.algebra.where(condition, x, y) and not the truth itself"
-        ) from error

@@ -295,7 +295,7 @@ class Trajectory:
         """
         if not self.row_names:
             return {}
-        flat = self.q.reshape(-1, self.model.nq)
+        flat = self.q.reshape(-1, self.model.nq).astype(float)
         multipliers = self.multipliers.reshape(-1, len(self.row_names))
         found = of_constraints.forces_of(self._model_everywhere(), self.row_names, list(flat.T), multipliers)
         return {name: x.reshape(*self.q.shape[:-1], x.shape[-1]) for name, x in found.items()}
@@ -320,7 +320,7 @@ class Trajectory:
         values: dict[str, Any] = {}
         for path, given in self.parameters.items():
             shape = shape_of(self.model, path)
-            each = np.repeat(np.broadcast_to(given, (len(self), *shape)), self.records, axis=0)
+            each = np.repeat(np.broadcast_to(given, (len(self), *shape)), self.records, axis=0).astype(float)
             values[path] = list(each.T) if shape else each
         return with_parameters(self.model, values)
 

@@ -51,7 +51,7 @@ def passed_through(model: Model, window: Mapping[str, Array], began: float, dt: 
     at, runs = np.nonzero(window["crossings"].reshape(len(q) - 1, -1))
     if not len(at):
         return []
-    times = began + dt * window["count"].reshape(len(q), -1)[:, 0]
+    times = began + dt * window["count"].reshape(len(q), -1)[:, 0].astype(float)
     rows = q.reshape(len(q), -1, q.shape[-1])
     start, end = (world_poses(model, list(rows[k, runs].T)) for k in (at, at + 1))
     found = []
