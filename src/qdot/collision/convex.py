@@ -56,7 +56,7 @@ SLACK = 0.01
 """Of the square of a step of a descent: how far it may end from where it should."""
 STEADY = 1e-11
 """Of the size: a descent that gains less is at its end."""
-UNKNOWN = 1e300
+UNKNOWN = 1e30
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ Support: TypeAlias = Callable[[Vec3], Vec3]
 
 X, Y, Z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
 
-NOTHING = 1e-300
+NOTHING = 1e-36
 """Below this a square is that of no length."""
 
 

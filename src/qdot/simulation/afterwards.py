@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qdot.algebra import as_array
+from qdot.algebra.rounding import rounded_as
 from qdot.programs import parameters as constants
 from qdot.simulation.controls import Drive
 from qdot.simulation.stepping import constraint_forces
@@ -38,7 +39,8 @@ def multipliers_of(
     parameters: Mapping[str, Array],
     timing: tuple[float, float],
 ) -> Array:
-    """The force of each constraint row at these records, all at once."""
+    """The force of each constraint row at these records, all at once; what rests at a stop does so up to the rounding of
+    the records."""
     rows = part["count"].shape[:-1]
     total = prod(rows)
 
@@ -52,7 +54,7 @@ def multipliers_of(
         model = constants.with_parameters(model, {path: lanes(x, sizes[path]) for path, x in parameters.items()})
     given = lanes(inputs, inputs.shape[-1:])
     state = {name: lanes(part[name], part[name].shape[-1:]) for name in ("q", "v", "activation", "count")}
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), rounded_as(part["q"].dtype.name):
         found = constraint_forces(
             model, **state, control=given[: model.nu], tau=given[model.nu :], timing=list(timing), setup=system.setup
         )

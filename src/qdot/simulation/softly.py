@@ -3,11 +3,12 @@ all soft."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
 from qdot.algebra import Scalar, where
+from qdot.algebra.rounding import or_rounding
 from qdot.algorithms.frames import root_frame
 from qdot.algorithms.rnea import newton_euler
 from qdot.contact.gauss import Found, Problem
@@ -60,4 +61,5 @@ def problem_of(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: 
     c, _ = newton_euler(model, phase.q, phase.v, [0] * model.nv, frames=root_frame)
     more = [constraint.rows(model, phase.time, phase.q, phase.v) for constraint in system.setup.constraints]
     f = [x - y for x, y in zip(total, c, strict=True)]
-    return soft_problem(model, phase.q, phase.v, f, inputs.dt, kind, more)
+    problem = soft_problem(model, phase.q, phase.v, f, inputs.dt, kind, more)
+    return replace(problem, tolerance=or_rounding(problem.tolerance, 128))  # of less, rounding decides
