@@ -27,6 +27,7 @@ from typing import ClassVar
 
 from qdot.algebra import Scalar, Scalars, absolute, floor, iterated, maximum, minimum, where, where_needed
 from qdot.algebra.linalg import Matrix, dot, matvec
+from qdot.algebra.rounding import or_rounding
 from qdot.contact.problem import Problem, largest, length
 from qdot.contact.residuals import Residuals, residuals
 from qdot.contact.sweeps import swept
@@ -82,8 +83,9 @@ def coulomb(
     W is symmetric and positive semidefinite. `mu` has a coefficient for each contact, or one for each of its
     tangential rows: () is no friction at all, three are sliding twice and spinning [m], five also rolling [m].
     `least` are pushes [N s] that normals bear at least. steps=0 leaves it at sweeps, which are cheap and coarse.
-    Numbers of 32 bits come to a tolerance of 1e-5.
+    Numbers of 32 bits come to 1e-5, however small a tolerance is given.
     """
+    tolerance = or_rounding(tolerance, 84)
     problem = Problem.of(W, b, mu, present)
     lowest = [0.0] * len(problem.contacts) if least is None else _in_units(problem, least)
     x, count = _from_sweeps(problem, lowest, sweeps, tolerance)
@@ -205,11 +207,11 @@ class _Newton:
         error = where(sane, error, state.error)
         better = error < state.error
         tried = state.tried + 1
-        near = where(sane, left - maximum(1e-14, NEAR * rho * largest(moved)), 1.0) <= 0
+        near = where(sane, left - maximum(or_rounding(1e-14, 32), NEAR * rho * largest(moved)), 1.0) <= 0
         tired = where(sane, tried - PATIENCE - 2 * state.failures, 0.0) >= 0
         gives_up = where(near, 0.0, where(tired, 1.0, 0.0))
         ended = where(near, 1.0, gives_up) > 0
-        lower = maximum(rho * where(tried > 2, 0.5, 0.1), LEAST_RHO)
+        lower = maximum(rho * where(tried > 2, 0.5, 0.1), or_rounding(LEAST_RHO, 16))
         return _State(
             x,
             [where(ended, new, old) for new, old in zip(x, state.centre, strict=True)],

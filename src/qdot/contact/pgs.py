@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from qdot.algebra import Scalar, Scalars, absolute, iterated, maximum, where, where_needed
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import times
 from qdot.contact.coulomb import Impulses
@@ -38,7 +39,7 @@ def projected(
     sweeps: int = SWEEPS,
 ) -> Impulses:
     """Impulses that turn u = J v + `more` into those that obey the law; `answers` are the rows of J A, of freedoms."""
-    contacts = rows_of(friction)
+    contacts, tolerance = rows_of(friction), or_rounding(TOLERANCE, 32)
     own = [dot_rows(row, answer) for row, answer in zip(J, answers, strict=True)]
     shares: list[Scalar] = []  # of a velocity: how much an impulse changes for it
     for rows, mu in zip(contacts, friction, strict=True):
@@ -71,13 +72,13 @@ def projected(
         return z, v, worst, count + 1
 
     def step(state: State) -> tuple[Scalar, State]:
-        go_on = state[2] > TOLERANCE * size
+        go_on = state[2] > tolerance * size
         return go_on, where_needed(go_on, state, sweep, state)
 
     z, moving, left, count = iterated(sweeps, (begun, moving, size + 1.0, 0.0), step)
     u = [x + y for x, y in zip(times(J, moving), more, strict=True)]
     error = left / where(size > 0, size, 1.0)
-    solved = where(left <= TOLERANCE * size, 1.0, 0.0)
+    solved = where(left <= tolerance * size, 1.0, 0.0)
     return Impulses(z, u, residuals(z, u, friction, present), error, solved, count)
 
 

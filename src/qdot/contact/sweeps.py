@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from qdot.algebra import Scalar, Scalars, absolute, iterated, maximum, where, where_needed
 from qdot.algebra.linalg import dot, ldlt, ldlt_solve
+from qdot.algebra.rounding import or_rounding
 from qdot.contact.problem import Problem, largest, length
 
 SINGULAR = 4e-15
@@ -39,7 +40,7 @@ def alone(A: Sequence[Scalars], c: Scalars) -> list[Scalar]:
         """|x_t| - x_n, x_n and x_t."""
         rows = [[t * x for x in row] for row in S]
         for i, row in enumerate(rows):
-            row[i] = row[i] + (1 - t) + SINGULAR
+            row[i] = row[i] + (1 - t) + or_rounding(SINGULAR, 16)
         x = ldlt_solve(ldlt(rows), [t * r for r in side])
         push = -(c[0] * inverse + dot(coupling, x))
         return length(x) - push, push, x
@@ -58,7 +59,7 @@ def alone(A: Sequence[Scalars], c: Scalars) -> list[Scalar]:
         between = above - below > 0
         guess = high - above * (high - low) / where(between, above - below, 1.0)
         guess = where(guess > low, where(guess < high, guess, (low + high) / 2), (low + high) / 2)
-        go_on = where(slides, absolute(found) - EXACT * absolute(push), -1.0) > 0
+        go_on = where(slides, absolute(found) - or_rounding(EXACT, 4) * absolute(push), -1.0) > 0
         return go_on, [low, below, high, above, where(over, 1.0, -1.0), guess]
 
     lowest = c[0] * inverse  # at t = 0

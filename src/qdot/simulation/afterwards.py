@@ -39,8 +39,8 @@ def multipliers_of(
     parameters: Mapping[str, Array],
     timing: tuple[float, float],
 ) -> Array:
-    """The force of each constraint row at these records, all at once; what rests at a stop does so up to the rounding of
-    the records."""
+    """The force of each constraint row at these records, all at once; what rests at a stop does so up to their
+    rounding."""
     rows = part["count"].shape[:-1]
     total = prod(rows)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.contact.kinds import Hard, Impulse, Kind, Lcp
+from qdot.contact.kinds import Impulse, Kind, Lcp
 from qdot.errors import ValueShapeError
 from qdot.simulation.integrators import DormandPrince, Integrator
 
@@ -40,10 +40,10 @@ def require_enough_digits(dtype: np.dtype[Any], contact: Kind | None, integrator
     """Raise where a step is solved to more digits than there are."""
     if dtype == np.float64:
         return
-    if isinstance(contact, (Hard, Lcp, Impulse)):
+    if isinstance(contact, (Lcp, Impulse)):
         raise ValueShapeError(
             f"contact {type(contact).__name__.lower()!r} is solved to more digits than {dtype} has; take "
-            "contact='soft' or 'penalty', or dtype='float64'"
+            "contact='soft', 'hard' or 'penalty', or dtype='float64'"
         )
     if isinstance(integrator, DormandPrince):
         raise ValueShapeError(

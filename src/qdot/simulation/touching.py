@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from qdot.algebra import Scalar, Scalars, derivative, is_zero, maximum, minimum, where, where_needed
 from qdot.algebra.linalg import dot
+from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row
 from qdot.algorithms.configuration import carried, retract
 from qdot.algorithms.constraints.rows import times
@@ -197,7 +198,7 @@ class _Law:
             return along_normals.change(z)
 
         given = ([list(self.answers[n]) for n in normals], ahead, self.present)
-        return where_needed(worst > OVERLAP, given, displaced, [0.0] * size)
+        return where_needed(worst > or_rounding(OVERLAP, 8), given, displaced, [0.0] * size)
 
 
 def _held(
@@ -217,7 +218,7 @@ def _held(
     touching: list[Scalar] = []
     for n, gap, there in zip(found.normals, gaps, law.present, strict=True):
         speed = maximum(before[n], -before[n])
-        touching.append(where((gap <= TOUCHES) & (speed <= kind.resting), there, 0.0))
+        touching.append(where((gap <= or_rounding(TOUCHES, 16)) & (speed <= kind.resting), there, 0.0))
     a = [(x - y) / dt for x, y in zip(free, at.v, strict=True)]
     b = [x + y for x, y in zip(times(law.J, a), turning_rows(system, kind.room, at, dt), strict=True)]
     W = [times(law.J, column) for column in law.answers]
@@ -229,8 +230,9 @@ def _striking(law: _Law, normals: list[int], v: Scalars, more: Scalars) -> _Law:
     if not isinstance(law.kind, Lcp) or law.kind.level == "velocity":
         return law
     u = times(law.J, v)
+    least = or_rounding(STRIKES, 32)
     strikes = sum(
-        (there * where(u[n] + more[n] < -STRIKES, 1.0, 0.0) for n, there in zip(normals, law.present, strict=True)),
+        (there * where(u[n] + more[n] < -least, 1.0, 0.0) for n, there in zip(normals, law.present, strict=True)),
         start=0,
     )
     return replace(law, present=[where(strikes > 0, x, 0.0) for x in law.present])
@@ -275,7 +277,8 @@ def paradox(found: Points, J: list[Row], answers: list[list[Scalar]], u: Scalars
         rows = range(n + 1, n + len(point.J))
         slip = [m * u[i] for m, i in zip(point.friction, rows, strict=True)]
         size = length(slip)
-        share = where(size > SLIPS, 1.0, 0.0) / where(size > SLIPS, size, 1.0)
+        slips = size > or_rounding(SLIPS, 64)
+        share = where(slips, 1.0, 0.0) / where(slips, size, 1.0)
         push = list(answers[n])
         for m, x, i in zip(point.friction, slip, rows, strict=True):
             push = [a - share * m * x * b for a, b in zip(push, answers[i], strict=True)]
