@@ -47,15 +47,6 @@ class Found:
     ys: Rates
 
 
-class _Turn(NamedTuple):
-    """Between two steps of Newton's method: what the last one gained, how many there were, and whether to go on."""
-
-    a: list[Scalar]
-    gain: Scalar
-    steps: Scalar
-    on: Scalar
-
-
 class Meeting(NamedTuple):
     """What an acceleration meets: J a - a_ref of every constraint, the forces that move the bodies, and the slope of
     the cost."""
@@ -98,12 +89,17 @@ class Problem:
     def solved(self, guess: Scalars) -> tuple[Found, Scalar]:
         """The acceleration that costs least, from a guess of it; and how many steps that took."""
 
-        def turn(state: _Turn) -> tuple[Scalar, _Turn]:
-            return state.on > 0, where_needed(state.on > 0, state, self._turned, state)
+        def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
+            a, gain, steps = state
+            met = self._met(a)
+            left = self.scale * sum((absolute(x) for x in met.g), start=0)
+            more = where(gain > self.tolerance, left, 0.0) > self.tolerance
+            needed = where(more, 1.0, 0.0)
+            a, gain = where_needed(more, (a, met, needed), lambda given: self._improved(*given), (a, 0.0))
+            return more, (a, gain, steps + 1)
 
-        start = _Turn(list(guess), FURTHEST, 0.0, 1.0)
-        found = iterated(self.limit + 1, start, turn)
-        return Found(found.a, self._rates(found.a)), found.steps
+        a, _, steps = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
+        return Found(a, self._rates(a)), steps
 
     def forces(self, ys: Rates) -> Rates:
         """The force along each row of every constraint."""
@@ -134,23 +130,13 @@ class Problem:
         ys += [row.beyond(a) for row in self.rowed]
         return ys + [where_needed(row.acts, list(a), row.beyond, row.nothing) for row in self.rare]
 
-    def _turned(self, state: _Turn) -> _Turn:
-        """After a turn of Newton's method: a step, where one is needed."""
-        a, gain, steps, on = state
-        met = self._met(a, on)
-        left = self.scale * sum((absolute(x) for x in met.g), start=0)
-        more = where(gain > self.tolerance, on * left, 0.0) > self.tolerance
-        needed = where(more, 1.0, 0.0)
-        a, gain = where_needed(more, (a, met, needed), lambda given: self._improved(*given), (a, gain))
-        return _Turn(a, gain, steps + 1, needed)
-
-    def _met(self, a: Scalars, on: Scalar) -> Meeting:
-        """What an acceleration meets; where it is not wanted, whatever constraints do is left out."""
+    def _met(self, a: Scalars) -> Meeting:
+        """What an acceleration meets."""
         U = body_motions(self.model, self.at, a)
         IU = [I @ u for I, u in zip(self.inertias, U, strict=True)]
         ys, F = [], list(IU)
         for c in self.ground:
-            y, F[c.body] = where_needed(on * c.law.D > 0, (U[c.body], F[c.body]), c.lessened, (c.nothing, F[c.body]))
+            y, F[c.body] = where_needed(c.acts, (U[c.body], F[c.body]), c.lessened, (c.nothing, F[c.body]))
             ys.append(y)
         drives = zip(self._at_joints(F), armature(self.model), a, self.f, strict=True)
         g = [x + d * y - f for x, d, y, f in drives]
@@ -158,7 +144,7 @@ class Problem:
             y, g = row.lessened((a, g))
             ys.append(y)
         for row in self.rare:
-            y, g = where_needed(on * row.law.D > 0, (list(a), g), row.lessened, (row.nothing, g))
+            y, g = where_needed(row.acts, (list(a), g), row.lessened, (row.nothing, g))
             ys.append(y)
         return Meeting(ys, IU, g)
 
@@ -173,33 +159,33 @@ class Problem:
 
     def _improved(self, a: list[Scalar], met: Meeting, needed: Scalar) -> tuple[list[Scalar], Scalar]:
         """After one step of Newton's method; and what that gained. Where it is not needed (0), nothing is searched."""
-        p = newton_step(self, met.g, met.ys, needed)
+        p = newton_step(self, met.g, met.ys)
         P, drive = body_motions(self.model, self.at, p), armature(self.model)
         slope = sum((_power(F, u) for F, u in zip(met.IU, P, strict=True)), start=0)
         slope = slope + sum((x * (d * y - f) for x, d, y, f in zip(p, drive, a, self.f, strict=True)), start=0)
         curvature = sum((_power(I @ u, u) for I, u in zip(self.inertias, P, strict=True)), start=0)
         curvature = curvature + sum((d * x * x for x, d in zip(p, drive, strict=True)), start=0)
         descent = dot(met.g, p)
-        lines = self._lines(met.ys, p, P, needed)
+        lines = self._lines(met.ys, p, P)
 
         def at(t: Scalar) -> tuple[Scalar, Scalar]:
             total = slope + t * curvature, curvature
             for together in lines:
-                acts = sum((needed * law.D for law, _ in together), start=0) > 0
+                acts = sum((law.D for law, _ in together), start=0) > 0
                 total = where_needed(acts, (t, total), partial(_along, together), total)
             return total
 
         t = searched(at, descent, needed)
         return [x + t * y for x, y in zip(a, p, strict=True)], -(self.scale * t * descent) / 2
 
-    def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion], needed: Scalar) -> list[_Lines]:
+    def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion]) -> list[_Lines]:
         """What the laws of constraints keep of a line along p."""
         left = iter(ys)
 
         def line(c: Ground | Rowed, moving: Any) -> _Lines:
             y = next(left)
             nothing = [0.0] * len(c.law.line(y, y))
-            return [(c.law, where_needed(needed * c.law.D > 0, (y, moving), c.line, nothing))]
+            return [(c.law, where_needed(c.acts, (y, moving), c.line, nothing))]
 
         ground = [line(c, P[c.body]) for c in self.ground]
         always = [(row.law, row.line((next(left), p))) for row in self.rowed]

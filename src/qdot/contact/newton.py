@@ -34,13 +34,13 @@ FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
 
 
-def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]], needed: Scalar) -> list[Scalar]:
-    """-H⁻¹ g, at J a - a_ref of every constraint; where it is not needed (0), constraints are left out."""
+def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]]) -> list[Scalar]:
+    """-H⁻¹ g, at J a - a_ref of every constraint."""
     K = [ArticulatedInertia.of(I) for I in problem.inertias]
     left = iter(ys)
     for contact in problem.ground:
         body = contact.body
-        K[body] = where_needed(needed * contact.law.D > 0, (next(left), K[body]), contact.stiffened, K[body])
+        K[body] = where_needed(contact.acts, (next(left), K[body]), contact.stiffened, K[body])
     diagonal = list(armature(problem.model))
     joining: list[Met] = []
     for row in problem.rowed:
@@ -53,14 +53,12 @@ def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]], needed
     rare = list(zip(problem.rare, left, strict=True))
     down = [-x for x in g]
     if sum(len(row.J) for row, _ in (*joining, *rare)) > max(FEW * problem.model.nv, 8):
-        return _in_full(problem, K, diagonal, joining, rare, down, needed)
+        return _in_full(problem, K, diagonal, joining, rare, down)
     solver = Articulated.of(problem.model, problem.at, K, diagonal)
-    return _joined(solver, joining, rare, solver.solve(down), needed)
+    return _joined(solver, joining, rare, solver.solve(down))
 
 
-def _joined(
-    solver: Articulated, joining: Sequence[Met], rare: Sequence[Met], p: list[Scalar], needed: Scalar
-) -> list[Scalar]:
+def _joined(solver: Articulated, joining: Sequence[Met], rare: Sequence[Met], p: list[Scalar]) -> list[Scalar]:
     """p corrected for constraints given by rows, one after the other: each for those before it, too."""
     n = len(p)
     before: list[_Added] = []
@@ -83,7 +81,7 @@ def _joined(
         before += added
     for row, y in rare:
         otherwise = p, [_Added([0.0] * n, 0.0) for _ in row.J]
-        p, added = where_needed(needed * row.law.D > 0, (y, p), partial(corrected, row), otherwise)
+        p, added = where_needed(row.acts, (y, p), partial(corrected, row), otherwise)
         before += added
     return p
 
@@ -126,7 +124,6 @@ def _in_full(
     joining: Sequence[Met],
     rare: Sequence[Met],
     down: Scalars,
-    needed: Scalar,
 ) -> list[Scalar]:
     """H⁻¹ times a vector, by H itself."""
     model, Kc = problem.model, list(K)
@@ -142,11 +139,11 @@ def _in_full(
     for row, y in rare:
         kinds.setdefault(replace(row.law, D=1.0), []).append((row, y))
     for law, alike in kinds.items():
-        lower = _with_places(lower, law, alike, needed)
+        lower = _with_places(lower, law, alike)
     return TreeFactors.of(lower, range(-1, len(down) - 1)).solve(down)
 
 
-def _with_places(lower: Matrix, law: Law, alike: Sequence[Met], needed: Scalar) -> Matrix:
+def _with_places(lower: Matrix, law: Law, alike: Sequence[Met]) -> Matrix:
     """H + Σ Jᵀ C J of constraints that differ in stiffness only, in one loop, each where it acts."""
     n, nv = len(alike[0][1]), len(lower)
 
@@ -156,7 +153,7 @@ def _with_places(lower: Matrix, law: Law, alike: Sequence[Met], needed: Scalar) 
         return _with_rows(lower, J, replace(law, D=row[0]).curvature(row[1 : 1 + n]))
 
     def turn(lower: Matrix, row: list[Scalar]) -> Matrix:
-        return where_needed(needed * row[0] > 0, (lower, row), added, lower)
+        return where_needed(row[0] > 0, (lower, row), added, lower)
 
     rows = [[row.law.D, *y, *(line[k] for line in row.J for k in range(nv))] for row, y in alike]
     return scanned(rows, lower, turn)
