@@ -94,8 +94,7 @@ class Problem:
             met = self._met(a)
             left = self.scale * sum((absolute(x) for x in met.g), start=0)
             more = where(gain > self.tolerance, left, 0.0) > self.tolerance
-            needed = where(more, 1.0, 0.0)
-            a, gain = where_needed(more, (a, met, needed), lambda given: self._improved(*given), (a, 0.0))
+            a, gain = where_needed(more, (a, met), lambda given: self._improved(*given), (a, 0.0))
             return more, (a, gain, steps + 1)
 
         a, _, steps = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
@@ -157,8 +156,8 @@ class Problem:
             F[body.parent] = F[body.parent] + F[body.index]
         return total
 
-    def _improved(self, a: list[Scalar], met: Meeting, needed: Scalar) -> tuple[list[Scalar], Scalar]:
-        """After one step of Newton's method; and what that gained. Where it is not needed (0), nothing is searched."""
+    def _improved(self, a: list[Scalar], met: Meeting) -> tuple[list[Scalar], Scalar]:
+        """After one step of Newton's method; and what that gained."""
         p = newton_step(self, met.g, met.ys)
         P, drive = body_motions(self.model, self.at, p), armature(self.model)
         slope = sum((_power(F, u) for F, u in zip(met.IU, P, strict=True)), start=0)
@@ -175,7 +174,7 @@ class Problem:
                 total = where_needed(acts, (t, total), partial(_along, together), total)
             return total
 
-        t = searched(at, descent, needed)
+        t = searched(at, descent)
         return [x + t * y for x, y in zip(a, p, strict=True)], -(self.scale * t * descent) / 2
 
     def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion]) -> list[_Lines]:
@@ -203,7 +202,7 @@ def body_motions(model: Model, at: Frames, v: Scalars) -> list[Motion]:
     return U
 
 
-def searched(at: Callable[[Scalar], tuple[Scalar, Scalar]], slope: Scalar, needed: Scalar) -> Scalar:
+def searched(at: Callable[[Scalar], tuple[Scalar, Scalar]], slope: Scalar) -> Scalar:
     """Where a convex function of t, with this slope at 0, is least: `at` gives its slope and curvature. From t = 1,
     where Newton's step ends; steps of Newton's method, or halves where one would leave the interval known to hold
     it."""
@@ -215,7 +214,7 @@ def searched(at: Callable[[Scalar], tuple[Scalar, Scalar]], slope: Scalar, neede
         step = t - first / second
         halved = where(high < FURTHEST, (low + high) / 2, 2 * t)
         inside = where(step > low, where(step < high, 1.0, 0.0), 0.0)
-        return needed * absolute(first) > SEARCH * absolute(slope), (where(inside > 0, step, halved), low, high)
+        return absolute(first) > SEARCH * absolute(slope), (where(inside > 0, step, halved), low, high)
 
     return iterated(SEARCHES, (1.0, 0.0, FURTHEST), turn)[0]
 
