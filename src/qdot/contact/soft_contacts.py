@@ -28,7 +28,10 @@ MOST_ALONE = 256
 """Touches with what stands still of which each has code of its own, which runs where the touch is there."""
 
 ROOM, MORE_ROOM = 12, 32
-"""Places for each kind of contact between bodies; where those with the ground share them."""
+"""Places for each kind of contact between bodies, at least; where those with the ground share them."""
+
+FACES = 3
+"""For how many pairs that touch all over, as boxes do, there is room."""
 
 
 def contact_frame(touch: Touch) -> Mat3:
@@ -209,14 +212,13 @@ def _moving_body(model: Model, pair: Pair) -> int:
 def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Between:
     """Contacts that share places, `room` for each kind."""
     alone, sharing = parted(model, MOST_ALONE)
-    if room is None:
-        room = ROOM if alone else MORE_ROOM
     found: list[Rowed] = []
     missed: Scalar = 0.0
     overlap: Scalar = 0.0
     for kind, alike in by_kind(sharing).items():
-        most = sum(meeting(pair.first.shape, pair.second.shape).count for pair in alike)
-        places, more = filled(kind, alike, of.X, min(room, most))
+        counts = [meeting(pair.first.shape, pair.second.shape).count for pair in alike]
+        enough = max(ROOM if alone else MORE_ROOM, FACES * max(counts)) if room is None else room
+        places, more = filled(kind, alike, of.X, min(enough, sum(counts)))
         missed = missed + more
         for place in places:
             overlap = maximum(overlap, -place.distance)
