@@ -125,7 +125,8 @@ class Lines:
                 function = f"@{step.op}.{self.vectors.suffix}"
                 operands += f", ptr {table_of(function)}"
             self.called.add(function)
-            self.lines.append(f"  {result} = call {T} {function}({operands})")
+            flags = "nsz " if step.op in ("min", "max") else ""  # which of two zeros it is would take as long again
+            self.lines.append(f"  {result} = call {flags}{T} {function}({operands})")
         elif spelled == "select":
             self.lines.append(f"  {result} = select <{W} x i1> {args[0]}, {T} {args[1]}, {T} {args[2]}")
         elif spelled == "not":
