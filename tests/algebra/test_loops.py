@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from qdot.algebra import Vec3, derivative, iterated, repeated, scalars_in, scanned, sin, sqrt, where_needed
+from qdot.algebra import (
+    Vec3,
+    derivative,
+    iterated,
+    looked_up,
+    repeated,
+    scalars_in,
+    scanned,
+    sin,
+    sqrt,
+    swept,
+    where_needed,
+)
 from qdot.compiler.interpret import interpret
 from qdot.compiler.trace import trace
 from qdot.errors import ScalarError
@@ -62,7 +74,27 @@ def gone_through(x):
     return scanned(rows, [1.0, 0.0], turn)
 
 
-TEXTS = [powers, root, root_of_positive, all_within_each_other, gone_through]
+def swept_through(x):
+    """Parts of a table, which the rows around it name; once by a number that went through a region, and once none."""
+    table = tuple((0.1 * k, 1.0 - 0.2 * k) for k in range(9))
+
+    def part(first, count, s):
+        return swept(table, first, count, s, lambda s, row: [s[0] * row[0] + x, s[1] + s[0] * row[1]])
+
+    def turn(s, row):
+        first, count, weight = row
+        return where_needed(weight * x > 0, [first, *part(first, count, s)], lambda g: part(g[0], 2, g[1:]), s)
+
+    return scanned([[0.0, 3.0, 1.0], [2.0, 7.0, x], [4.0, 0.0, 2.0]], [1.0, 0.0], turn)
+
+
+def found_in_a_table(x):
+    """A row that each lane names; below the first, and beyond the last."""
+    a, b = looked_up(((1.0, 2.0), (0.5, -1.0), (3.0, 0.25), (-2.0, 4.0)), 2 + x)
+    return [a * x + b, sin(b * x)]
+
+
+TEXTS = [powers, root, root_of_positive, all_within_each_other, gone_through, swept_through, found_in_a_table]
 POSITIVE = [0.2, 0.7, 1.9, 4.0, 30.0]
 ANY = [-2.3, -0.4, 0.3, 1.2, 2.6]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from qdot.backends import c
+from qdot.backends.c_names import identifier
 from qdot.compiler.program import Block, Instruction, Port, Program
 from qdot.compiler.trace import trace
 from tests.backends.loading import COMPILER, STRICT, by_c, needs_c
@@ -142,8 +143,8 @@ def test_unknown_dtypes_and_bad_names_are_refused(program: Program) -> None:
     ],
 )
 def test_identifiers(name: str, spelled: str) -> None:
-    assert c.identifier(name) == spelled
-    assert c.identifier(spelled) == spelled
+    assert identifier(name) == spelled
+    assert identifier(spelled) == spelled
 
 
 # -- compiling ---------------------------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from hypothesis import given, settings, strategies as st
 import qdot.programs.expressions  # noqa: F401  (makes traced expressions scalars)
 from qdot.algebra import Vec3, as_array, where
 from qdot.collision.convex import nearest
-from qdot.collision.support import CONVEX, Convex, box, capsule, chosen, cone, cylinder, ellipsoid, hull, sphere
+from qdot.collision.hulls import hull
+from qdot.collision.support import CONVEX, Convex, box, capsule, chosen, cone, cylinder, ellipsoid, sphere
 from qdot.compiler.trace import trace
 from qdot.spatial import Transform
 from tests.backends.loading import by_llvm, run

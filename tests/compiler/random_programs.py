@@ -22,6 +22,7 @@ from qdot.compiler.expr import Expr
 from qdot.compiler.graph import BLOCKS, Graph
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Block, Instruction, Program
+from qdot.compiler.table import Table
 from qdot.compiler.trace import flattened, trace
 
 TRUTHS = [name for name, row in OPS.items() if row.returns_truth]
@@ -80,8 +81,8 @@ class _Builder:
         return self.truth().select(self.operand(), self.number())
 
     def step(self, depth: int) -> None:
-        kinds = ["operation"] * 6 + ["safe"] * 4 + ["truth", "select"]
-        kinds += ["for", "while", "when", "each", "scan"] if depth < 2 else []
+        kinds = ["operation"] * 6 + ["safe"] * 4 + ["truth", "select", "entry"]
+        kinds += ["for", "while", "when", "each", "scan", "sweep"] if depth < 2 else []
         getattr(self, f"_{self.draw(st.sampled_from(kinds))}")(depth)
 
     def _operation(self, depth: int) -> None:
@@ -118,6 +119,11 @@ class _Builder:
 
     def _select(self, depth: int) -> None:
         self.numbers.append(self.chosen())
+
+    def _entry(self, depth: int) -> None:
+        width, length = (self.draw(st.integers(1, 3)) for _ in range(2))
+        rows = tuple(tuple(0.5 * n - 0.75 * k for k in range(width)) for n in range(length))
+        self.numbers += self.graph.row(Table(rows), self.number())
 
     def _body(self, carried: Sequence[Expr], depth: int, extra: Sequence[Expr] = ()) -> _Builder:
         inner = _Builder(self.draw, self.graph, [*self.numbers[-4:], *extra, *carried], self.truths[-2:])
@@ -174,6 +180,25 @@ class _Builder:
             return [inner.operand() for _ in start]
 
         self.numbers += self.graph.scan(rows, start, build)
+
+    def _sweep(self, depth: int) -> None:
+        """Bounds are constants, within the table or not, or come from the rows of a scan around it."""
+        width, length = (self.draw(st.integers(0, 3)) for _ in range(2))
+        rows = tuple(tuple(0.5 * n - 0.75 * k for k in range(width)) for n in range(length))
+        bounds = [[float(self.draw(st.integers(-1, 4))) for _ in range(2)] for _ in range(self.draw(st.integers(1, 3)))]
+        start = [self.operand() for _ in range(self.draw(st.integers(1, 3)))]
+
+        def build(row: list[Expr], carried: list[Expr]) -> list[Any]:
+            inner = self._body(carried, depth, row)
+            return [inner.operand() for _ in start]
+
+        def swept(bounds: list[Any], carried: list[Any]) -> list[Expr]:
+            return self.graph.sweep(Table(rows), *bounds, carried, build)
+
+        if self.draw(st.booleans()):
+            self.numbers += self.graph.scan(bounds, start, swept)
+        else:
+            self.numbers += swept(bounds[0], start)
 
 
 def rows_for(program: Program, seed: int, batch: int) -> dict[str, np.ndarray]:
@@ -266,6 +291,8 @@ class _Run:
                 value = self.zeros == (0.0 if step.extra else 1.0)
             elif step.op == "input":
                 value = (self.inputs[step.extra[0]][:, step.extra[1]], self.zeros)
+            elif step.op == "entry":
+                value = self.looked_up(step, active)
             elif step.op in OPS:
                 value = self.operation(step.op, [self.values[a] for a in step.args], active)
             else:
@@ -320,6 +347,14 @@ class _Run:
                 doubtful |= e > 1e-3 * np.maximum(1.0, np.abs(x))
         return doubtful
 
+    def looked_up(self, step: Instruction, active: np.ndarray) -> Any:
+        """Of sixteenths, which both precisions hold; undecided where an error may lead to another row."""
+        (table, column), (x, error) = step.extra, self.number(self.values[step.args[0]])
+        entries, last = np.array([row[column] for row in table.rows]), len(table.rows) - 1
+        low, at, high = (np.clip(np.nan_to_num(x + s * error), 0, last).astype(int) for s in (-1, 0, 1))
+        self.undecided |= ((low != high) | ~np.isfinite(error)) & active
+        return entries[at], self.zeros
+
     def chosen(self, condition: Any, x: Any, y: Any) -> Any:
         (x, ex), (y, ey) = self.number(x), self.number(y)
         return np.where(condition, x, y), np.where(condition, ex, ey)
@@ -361,6 +396,17 @@ class _Run:
             row = [self.values[a] for a in step.args[turn * width : (turn + 1) * width]]
             self.values.update(zip(block.parameters, [*row, *carried], strict=True))
             carried = self.block(block, active)
+        return carried
+
+    def sweep_(self, step: Instruction, active: np.ndarray) -> list[Any]:
+        table, block = step.extra
+        first, count = (int(self.values[a][0][0]) for a in step.args[:2])
+        carried = [self.values[a] for a in step.args[2:]]
+        for k in range(first, first + count):
+            if 0 <= k < len(table.rows):
+                row = [(x + self.zeros, self.zeros) for x in table.rows[k]]  # sixteenths, which both precisions hold
+                self.values.update(zip(block.parameters, [*row, *carried], strict=True))
+                carried = self.block(block, active)
         return carried
 
     def when_(self, step: Instruction, active: np.ndarray) -> list[Any]:

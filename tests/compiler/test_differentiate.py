@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from qdot.compiler.graph import Graph
 from qdot.compiler.interpret import interpret
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Port, lower
+from qdot.compiler.table import Table
 
 SMOOTH = [name for name, row in OPS.items() if row.partials is not None and name != "select"]
 
@@ -43,7 +46,7 @@ def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = 1e-7) -> 
 
 
 def loops(x: list[Expr]) -> list[Expr]:
-    """A loop in a loop, a region, rows with a loop in each, and what they capture from outside."""
+    """A loop in a loop, parts of a table, a region, rows with a loop in each, and what they capture from outside."""
     g = x[0].graph
     a = (x[0] * x[1]).sin() + x[2].unary("exp") / (1 + x[0] * x[0])
 
@@ -52,6 +55,12 @@ def loops(x: list[Expr]) -> list[Expr]:
         return [carried[0] * 0.5 + carried[1].sin() + i * x[2], inner[0]]
 
     outer = g.fori(4, [a, x[1]], turn)
+    table = Table(tuple((0.3 * k, 1.0 - 0.25 * k) for k in range(5)))
+
+    def part(bounds: Any, state: Any) -> list[Expr]:
+        return g.sweep(table, *bounds, state, lambda row, s: [s[0] * row[0] + x[2], s[1] + s[0].sin() * row[1]])
+
+    outer = g.scan([[0.0, 2.0], [2.0, 3.0]], outer, part)
     region = g.when(x[0] > 0.0, [x[0], outer[1]], lambda p: [p[0] * p[1].cos() * x[2]], [x[1] * x[1]])
     rows = g.each([[x[0], 2.0], [outer[0], a], [1.5, x[2]]], lambda r: [r[0] * r[1].sin() + x[1], *turn(r[0], r)])
     return [*outer, *region, *(y for row in rows for y in row)]

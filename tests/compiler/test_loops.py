@@ -10,6 +10,7 @@ import pytest
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Block, Instruction, Program
+from qdot.compiler.table import Table
 from qdot.compiler.trace import trace
 
 X = np.linspace(-2.0, 3.0, 11)
@@ -107,6 +108,29 @@ def test_rows() -> None:
     x = np.broadcast_to(X[:, None], sums.shape)
     np.testing.assert_allclose(out["made"], np.stack([sums, sums * x * x, x, 3.0 + 0 * x], axis=2), rtol=1e-15)
     assert out["none"].shape == (len(X), 0)
+
+
+TABLE = Table(tuple((float(k), 0.5 * k) for k in range(6)))
+
+
+@pytest.mark.parametrize(("first", "count"), [(0, 6), (2, 3), (5, 1), (3, 0), (-2, 4), (4, 9), (7, 2), (2, -1)])
+def test_part_of_a_table(first: int, count: int) -> None:
+    def build(x: Any) -> dict[str, Any]:
+        return {"y": x.graph.sweep(TABLE, first, count, [x], lambda row, c: [c[0] * row[1] + row[0]])}
+
+    expected = np.array([0.5, -2.0])
+    for k in range(first, first + count):
+        if 0 <= k < 6:
+            expected = expected * TABLE.rows[k][1] + TABLE.rows[k][0]
+    assert evaluated(build, x=np.array([0.5, -2.0]))["y"][:, 0].tolist() == expected.tolist()
+
+
+def test_lanes_go_through_the_same_part_of_a_table() -> None:
+    def build(x: Any) -> dict[str, Any]:
+        return {"y": x.graph.sweep(TABLE, 0.0, x, [x], lambda row, c: [c[0] + row[0]])}
+
+    with pytest.raises(ValueError, match="the same in all lanes"):
+        trace("f", build, {"x": ()})
 
 
 def test_rows_are_of_one_length() -> None:

@@ -11,9 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 from qdot.compiler import rolling
 from qdot.compiler.interpret import interpret
-from qdot.compiler.program import Block, Program, verify
+from qdot.compiler.program import Block, Program
 from qdot.compiler.rolling import rolled
 from qdot.compiler.trace import trace
+from qdot.compiler.verify import verify
 from tests.compiler.repeated_programs import EAGER, repeated
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qdot
-from qdot.compiler.graph import TooLarge
+from qdot.compiler.nodes import TooLarge
 from qdot.joints import Revolute
 from qdot.model.library import random_state, random_tree, seven_joint_arm
 from qdot.programs import built

@@ -1,10 +1,11 @@
 """Scalars of any kind, vectors of three, quaternions, Lie groups of motion, small linear algebra."""
 
 from qdot.algebra.dual import Dual, derivative
-from qdot.algebra.loops import iterated, repeated, scanned, where_needed
+from qdot.algebra.loops import iterated, repeated, scanned, swept, where_needed
 from qdot.algebra.quaternion import Quaternion
 from qdot.algebra.scalar import (
     Functions,
+    Rows,
     Scalar,
     Scalars,
     absolute,
@@ -19,6 +20,7 @@ from qdot.algebra.scalar import (
     is_number,
     is_zero,
     log,
+    looked_up,
     maximum,
     minimum,
     plain,
@@ -39,6 +41,7 @@ __all__ = [
     "Functions",
     "Mat3",
     "Quaternion",
+    "Rows",
     "Scalar",
     "Scalars",
     "Sym3",
@@ -59,6 +62,7 @@ __all__ = [
     "is_zero",
     "iterated",
     "log",
+    "looked_up",
     "map_scalars",
     "maximum",
     "minimum",
@@ -68,6 +72,7 @@ __all__ = [
     "scalar_problem",
     "scalars_in",
     "scanned",
+    "swept",
     "sign",
     "sin",
     "sqrt",

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from qdot.algebra import loops, scalar as sc
-from qdot.algebra.scalar import Build, Functions, Scalar, Scalars, Trial, Turn, register
+from qdot.algebra.scalar import Build, Functions, Rows, RowTurn, Scalar, Scalars, Trial, Turn, register
 from qdot.algebra.structure import map_scalars
 from qdot.quick import quick
 
@@ -153,6 +153,19 @@ def _repeated(count: int, state: list[Scalar], step: Turn, seen: list[Scalar]) -
     return _together(parts, level)
 
 
+def _swept(
+    table: Rows, first: Scalar, count: Scalar, state: list[Scalar], step: RowTurn, seen: list[Scalar]
+) -> list[Scalar]:
+    level = _highest(seen)
+    begin, length = _split(first, level)[0], _split(count, level)[0]  # they do not change
+
+    def both(parts: list[Scalar], row: list[Scalar]) -> list[Scalar]:
+        return _apart(step(_together(parts, level), row), level)
+
+    parts = loops.swept(table, begin, length, _apart(state, level), both)
+    return _together(parts, level)
+
+
 def _iterated(limit: int, state: list[Scalar], step: Trial, seen: list[Scalar]) -> list[Scalar]:
     level = _highest(seen)
 
@@ -196,6 +209,8 @@ DUAL = Functions(
     where=_where,
     tanh=_chain(sc.tanh, lambda x: 1 - sc.tanh(x) ** 2),
     repeated=_repeated,
+    looked_up=lambda table, index: sc.looked_up(table, _split(index, index.level)[0]),
+    swept=_swept,
     iterated=_iterated,
     where_needed=_where_needed,
 )

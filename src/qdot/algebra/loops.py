@@ -2,6 +2,7 @@
 
     repeated      state = step(k, state)   for k = 0 … count - 1
     scanned       state = step(state, row)   for each row of scalars
+    swept         state = step(state, row)   for some rows of a table of numbers
     iterated      (go_on, new) = step(state);   state = new   as long as go_on holds
     where_needed  build(given)   where a condition holds
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from qdot.algebra.scalar import Functions, Scalar, Scalars, functions_of
+from qdot.algebra.scalar import Functions, Rows, Scalar, Scalars, functions_of
 from qdot.algebra.structure import map_scalars, scalars_in
 
 S = TypeVar("S")
@@ -51,6 +52,21 @@ def scanned(rows: Sequence[Scalars], state: S, step: Callable[[S, list[Scalar]],
         return kind.scanned(rows, _flat(state), turn, seen)
 
     return _like(state, _on_all_kinds([*_flat(state), *(x for row in rows for x in row)], run))
+
+
+def swept(table: Rows, first: Scalar, count: Scalar, state: S, step: Callable[[S, list[Scalar]], S]) -> S:
+    """state = step(state, row) for rows first … first + count - 1 of a table of numbers.
+
+    Which rows is the same in all lanes: both are numbers, or come as numbers in the rows of a `scanned` around it.
+    """
+
+    def run(kind: Functions, seen: list[Scalar], known: _Known) -> list[Scalar]:
+        def turn(entries: list[Scalar], row: list[Scalar]) -> list[Scalar]:
+            return known(_flat(step(_like(state, entries), row)))
+
+        return kind.swept(table, first, count, _flat(state), turn, seen)
+
+    return _like(state, _on_all_kinds([first, count, *_flat(state)], run))
 
 
 def iterated(limit: int, state: S, step: Callable[[S], tuple[Scalar, S]]) -> S:

@@ -35,6 +35,10 @@ RowTurn: TypeAlias = Callable[[list[Scalar], list[Scalar]], list[Scalar]]
 of (state, row)."""
 
 
+Rows: TypeAlias = tuple[tuple[float, ...], ...]
+"""A table of numbers."""
+
+
 def _one_by_one(rows: Sequence[Scalars], build: Build) -> list[list[Scalar]]:
     return [build(list(row)) for row in rows]
 
@@ -49,6 +53,16 @@ def _row_by_row(rows: Sequence[Scalars], state: list[Scalar], step: RowTurn, see
     for row in rows:
         state = step(state, list(row))
     return state
+
+
+def _over_a_part(
+    table: Rows, first: Scalar, count: Scalar, state: list[Scalar], step: RowTurn, seen: list[Scalar]
+) -> list[Scalar]:
+    return _row_by_row(table[int(first) : int(first) + int(count)], state, step, seen)
+
+
+def _looked_up(table: Rows, index: Scalar) -> list[Scalar]:
+    return list(table[min(max(int(index), 0), len(table) - 1)])
 
 
 def _until_stopped(limit: int, state: list[Scalar], step: Trial, seen: list[Scalar]) -> list[Scalar]:
@@ -105,6 +119,8 @@ class Functions:
     each: Callable[[Sequence[Scalars], Build], list[list[Scalar]]] = _one_by_one
     repeated: Callable[[int, list[Scalar], Turn, list[Scalar]], list[Scalar]] = _in_turn
     scanned: Callable[[Sequence[Scalars], list[Scalar], RowTurn, list[Scalar]], list[Scalar]] = _row_by_row
+    swept: Callable[[Rows, Scalar, Scalar, list[Scalar], RowTurn, list[Scalar]], list[Scalar]] = _over_a_part
+    looked_up: Callable[[Rows, Scalar], list[Scalar]] = _looked_up
     iterated: Callable[[int, list[Scalar], Trial, list[Scalar]], list[Scalar]] = _until_stopped
     where_needed: Callable[[Scalar, list[Scalar], Build, list[Scalar], list[Scalar]], list[Scalar]] = _by_choice
 
@@ -195,6 +211,11 @@ def sign(x: Scalar) -> Scalar:
 
 def floor(x: Scalar) -> Scalar:
     return functions_of(x).floor(x)
+
+
+def looked_up(table: Rows, index: Scalar) -> list[Scalar]:
+    """The row of a table of numbers that each lane names: the first where its index is below, the last beyond."""
+    return functions_of(index).looked_up(table, index)
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
@@ -309,6 +330,11 @@ def _lanes_by_choice(
     return built if np.all(condition) else [np.where(condition, x, y) for x, y in zip(built, otherwise, strict=True)]
 
 
+def _lanes_looked_up(table: Rows, index: Scalar) -> list[Scalar]:
+    places = np.fmin(np.fmax(index, 0), len(table) - 1).astype(int)
+    return list(np.array(table).T[:, places])
+
+
 LANES = Functions(
     name="NumPy lanes",
     rank=1,
@@ -328,6 +354,7 @@ LANES = Functions(
     maximum=np.maximum,
     where=np.where,
     tanh=np.tanh,
+    looked_up=_lanes_looked_up,
     iterated=_lanes_until_stopped,
     where_needed=_lanes_by_choice,
 )

@@ -6,12 +6,14 @@ where they are used; what later code finds in memory lies in places of a tile.
 
 from __future__ import annotations
 
+from qdot.backends.llvm_lookup import BESIDE, looked_up
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_parts import is_truth
 from qdot.backends.llvm_tile import Tile
 from qdot.backends.llvm_vectors import table_of
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Instruction, Program, sines_and_cosines
+from qdot.compiler.table import Table
 
 CONTRACT = frozenset(("fadd", "fsub", "fmul"))
 INTRINSICS = {"@sqrt": "sqrt", "@abs": "fabs", "@floor": "floor", "@min": "minimum", "@max": "maximum"}
@@ -34,6 +36,8 @@ class Lines:
         """What constants are."""
         self.numbers: list[str] = []
         self.tables: list[str] = []
+        self.listed: dict[Table, str] = {}
+        """Tables that are written, by name."""
         self.twins = sines_and_cosines(program.body)
         self.paired: dict[str, str] = {}
 
@@ -48,6 +52,8 @@ class Lines:
             self.names[step.results[0]] = f"splat (i1 {'true' if step.extra else 'false'})"
         elif step.op == "input":
             self._input(step)
+        elif step.op == "entry":
+            self._entry(step)
         elif step.op != "item":
             self._operation(step)
 
@@ -136,6 +142,27 @@ class Lines:
             flags = " contract" if spelled in CONTRACT else ""
             self.lines.append(f"  {result} = {spelled}{flags} {kind} {', '.join(args)}")
 
+    def _entry(self, step: Instruction) -> None:
+        """Each lane reads what it names: all entries of its row at once, which others ask for, too."""
+        (table, column), (a,) = step.extra, step.args
+        key = f"{self.names[a]} in {self.rows(table)}"
+        if key not in self.paired:
+            self.labels += 1
+            self.paired[key] = f"row{self.labels}"
+            lines = looked_up(self.vectors, self.rows(table), table, self.names[a], self.paired[key], self.called)
+            self.lines += lines
+        self.names[step.results[0]] = f"%c{column}.{self.paired[key]}"
+
+    def rows(self, table: Table) -> str:
+        """The rows of a table, end to end, in memory once."""
+        if table not in self.listed:
+            self.listed[table] = f"@rows{self.tag}.{len(self.listed)}"
+            S, numbers = self.vectors.scalar, [self.vectors.literal(x) for row in table.rows for x in row]
+            numbers += [self.vectors.literal(0.0)] * BESIDE
+            listed = ", ".join(f"{S} {x}" for x in numbers)
+            self.tables.append(f"{self.listed[table]} = internal constant [{len(numbers)} x {S}] [{listed}]")
+        return self.listed[table]
+
     def _sine_or_cosine(self, op: str, angle: str) -> str:
         """Where both are wanted of one angle, one call gives both."""
         T = self.vectors.type
@@ -165,3 +192,16 @@ class Lines:
         self.lines.append(f"  {number} = load {v.type}, ptr %t{self.labels}, align {v.bytes * v.width}")
         if truth:
             self.lines.append(f"  {into} = fcmp one {v.type} {number}, zeroinitializer")
+
+    def any(self, mask: str) -> str:
+        """Whether a truth holds in some lane."""
+        function = f"@llvm.vector.reduce.or.v{self.vectors.width}i1"
+        self.called.add(function)
+        return f"call i1 {function}(<{self.vectors.width} x i1> {mask})"
+
+    def bounded(self, holds: str, x: str, bound: float, tag: str) -> str:
+        """A number if it compares so with a bound, else the bound."""
+        S, limit = self.vectors.scalar, self.vectors.literal(bound)
+        self.lines.append(f"  %is.{tag} = fcmp {holds} {S} {x}, {limit}")
+        self.lines.append(f"  %{tag} = select i1 %is.{tag}, {S} {x}, {S} {limit}")
+        return f"%{tag}"

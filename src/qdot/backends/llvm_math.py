@@ -107,6 +107,8 @@ def library(v: Vectors, called: set[str]) -> list[str]:
     for name in sorted(called):
         if name.startswith("@llvm.vector.reduce"):
             declared[name] = f"declare i1 {name}(<{v.width} x i1>)"
+        elif name.startswith("@llvm.masked.gather"):
+            declared[name] = f"declare {v.type} {name}(<{v.width} x ptr>, i32, <{v.width} x i1>, {v.type})"
         elif name.startswith("@llvm."):
             operands = ", ".join([v.type] * (2 if name.split(".")[1] in ("minimum", "maximum") else 1))
             declared[name] = f"declare {v.type} {name}({operands})"

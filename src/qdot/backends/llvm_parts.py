@@ -122,13 +122,6 @@ class _Places:
         return Parts(self.parts, places, size, self.turns, Arrays.of(self.turns, defined))
 
 
-def columns_of(step: Instruction) -> list[tuple[int, ...]]:
-    """The operands of a `scan`'s turns, by columns of its rows."""
-    turns, block = step.extra
-    width = len(block.parameters) - len(step.results)
-    return [step.args[k : turns * width : width] for k in range(width)]
-
-
 def operands(step: Instruction) -> tuple[int, ...]:
     """The values that a step names: it reads them, or its block gives them."""
     if step.op in BLOCKS:

@@ -13,11 +13,11 @@ from qdot.backends.llvm_kernel import kernel
 from qdot.backends.llvm_lines import Lines
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
-from qdot.backends.llvm_parts import columns_of, is_truth, operands
+from qdot.backends.llvm_parts import is_truth, operands
 from qdot.backends.llvm_row import TAG, spread
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.graph import BLOCKS
-from qdot.compiler.program import Block, Instruction, Program, steps
+from qdot.compiler.program import Block, Instruction, Program, columns_of, steps
 
 
 def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
@@ -186,7 +186,7 @@ class _Writer(Lines):
         self.lines.append(f"  %on.{head} = and <{W} x i1> %m.{head}, {condition}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %left.{head} = icmp ult i64 %i.{head}, {limit}")
-        self.lines.append(f"  %any.{head} = {self._any(f'%on.{head}')}")
+        self.lines.append(f"  %any.{head} = {self.any(f'%on.{head}')}")
         self.lines.append(f"  %more.{head} = and i1 %left.{head}, %any.{head}")
         self.lines.append(f"  br i1 %more.{head}, label %{go}, label %{end}")
         self._open(go)
@@ -212,7 +212,7 @@ class _Writer(Lines):
         if self.active:
             self.lines.append(f"  %needed.{inside} = and <{W} x i1> {condition}, {self.active}")
             condition = f"%needed.{inside}"
-        self.lines.append(f"  %any.{inside} = {self._any(condition)}")
+        self.lines.append(f"  %any.{inside} = {self.any(condition)}")
         self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end}")
         self._open(inside)
         self.names.update(zip(block.parameters, rest[:given], strict=True))
@@ -309,6 +309,42 @@ class _Writer(Lines):
         self._open(end)
         self.names.update(zip(step.results, results, strict=True))
 
+    def _sweep(self, step: Instruction) -> None:
+        """A loop over rows of a table; its bounds, the same in all lanes, are those of the first."""
+        table, block = step.extra
+        T, S, length = self.vectors.type, self.vectors.scalar, float(len(table.rows))
+        head, end, before = self._new_label("sweep"), self._new_label("end"), self.label
+        for k, a in enumerate(step.args[:2]):
+            self.lines.append(f"  %at{k}.{head} = extractelement {T} {self.names[a]}, i64 0")
+        self.lines.append(f"  %at2.{head} = fadd {S} %at0.{head}, %at1.{head}")
+        for name, bound in (("first", "%at0"), ("last", "%at2")):
+            low = self.bounded("ogt", f"{bound}.{head}", 0.0, f"low.{name}.{head}")
+            cut = self.bounded("olt", low, length, f"cut.{name}.{head}")
+            self.lines.append(f"  %{name}.{head} = fptoui {S} {cut} to i64")
+        self.lines.append(f"  %some.{head} = icmp ult i64 %first.{head}, %last.{head}")
+        self.lines.append(f"  br i1 %some.{head}, label %{head}, label %{end}")
+        self._open(head)
+        turn = self._phi(f"%i.{head}", "i64", [(f"%first.{head}", before)])
+        carried, own = [self.names[a] for a in step.args[2:]], block.parameters[table.width :]
+        phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in zip(own, carried, strict=True)]
+        self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {table.width}")
+        self.lines.append(f"  %where.{head} = getelementptr {S}, ptr {self.rows(table)}, i64 %row.{head}")
+        for k, p in enumerate(block.parameters[: table.width]):
+            self.lines.append(f"  %where{k}.{head} = getelementptr {S}, ptr %where.{head}, i64 {k}")
+            self.lines.append(f"  %entry{k}.{head} = load {S}, ptr %where{k}.{head}, !invariant.load !1")
+            self.names[p] = self.broadcast(f"%entry{k}.{head}", f"{k}.{head}")
+        results = self._inner(block)
+        self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
+        self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, %last.{head}")
+        self._extend(turn, f"%n.{head}", self.label)
+        for line, value in zip(phis, results, strict=True):
+            self._extend(line, value, self.label)
+        last = self.label
+        self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
+        self._open(end)
+        for r, x, y in zip(step.results, results, carried, strict=True):
+            self._phi(self._name(r), T, [(x, last), (y, before)])
+
     def _row(self, head: str, step: Instruction) -> None:
         """A `scan`'s row in its turn: constants for all lanes, and vectors from the tile.
 
@@ -357,8 +393,3 @@ class _Writer(Lines):
         self._code(block)
         self.paired, self.active = paired, around
         return [self.names[r] for r in block.results]
-
-    def _any(self, mask: str) -> str:
-        function = f"@llvm.vector.reduce.or.v{self.vectors.width}i1"
-        self.called.add(function)
-        return f"call i1 {function}(<{self.vectors.width} x i1> {mask})"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qdot.backends.llvm_parts import Parts, columns_of
+from qdot.backends.llvm_parts import Parts
 from qdot.compiler.ops import OPS
-from qdot.compiler.program import Instruction, Program, read_from_outside, steps
+from qdot.compiler.program import Instruction, Program, columns_of, read_from_outside, steps
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,14 @@ Loops are bounded, memory is static, and nothing is decided by looking at values
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import pi
 from typing import ClassVar, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, cos, iterated, maximum, minimum, repeated, sin, sqrt, where, where_needed
 from qdot.algebra.rounding import or_rounding
-from qdot.collision.support import NOTHING, Convex, chosen, root
+from qdot.collision.support import NOTHING, Convex, X, Y, Z, chosen, root
 from qdot.collision.touch import Touch
 from qdot.collision.vectors import either
 from qdot.spatial import Transform
@@ -57,6 +58,12 @@ SLACK = 0.01
 STEADY = 1e-11
 """Of the size: a descent that gains less is at its end."""
 UNKNOWN = 1e30
+AWAY = 1e15
+"""[m]: farther than any point."""
+SHRUNK, SHRINKS = 0.6, 4
+"""By which share shapes shrink, and how often, until they are apart."""
+COARSE = 0.01
+"""Of the square of the way from the first direction: how exact one from which to go on has to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +92,23 @@ class Nearest:
 
 
 def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
-    """The one point at which two convex shapes meet or come nearest."""
-    return [nearest(a, b).touch()]
+    """The one point at which two convex shapes meet or come nearest, if that is nearer than the margin; where they
+    overlap, the shift is the least of those near the direction in which their insides are apart."""
+    return [_nearest(a, b, _least_beside, margin + (a.radius + b.radius)).touch()]
 
 
 def nearest(a: Convex, b: Convex) -> Nearest:
     """Where two convex shapes come nearest, or by what shift they would come apart soonest."""
+    return _nearest(a, b, _deepest)
+
+
+def _nearest(a: Convex, b: Convex, depth: Depth, beyond: Scalar | None = None) -> Nearest:
+    """The same, with a way to find the least depth; `beyond` is which distance of the cores is of no interest."""
     size = _size(a, b)
     towards = b.centre - a.centre
     far = towards.dot(towards) > NOTHING
     towards = chosen(far, towards, Vec3(0.0, 0.0, 1.0)) / root(where(far, towards.dot(towards), 1.0))
-    apart = _gjk(a, b, Vec3.zero(), towards)
+    apart = _gjk(a, b, Vec3.zero(), towards, beyond=beyond)
     length = root(apart.y.dot(apart.y))
     limit = or_rounding(TOUCHING, 2**10) * size
     overlap = (apart.inside > 0.5) | (apart.y.dot(apart.y) <= limit * limit)
@@ -103,12 +116,16 @@ def nearest(a: Convex, b: Convex) -> Nearest:
     start = chosen(overlap & (apart.inside > 0.5), towards, outside.normal)
 
     def deep(given: tuple[Vec3, Scalar]) -> Nearest:
-        return _deepest(a, b, *given)
+        return depth(a, b, *given)
 
     return where_needed(overlap, (start, size), deep, outside)
 
 
 # ── the nearest point of D ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+Depth: TypeAlias = Callable[[Convex, Convex, Vec3, Scalar], Nearest]
+"""What is found of two shapes that overlap, from a first direction; and how large both are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +142,16 @@ class Simplex:
     holds_scalars: ClassVar[bool] = True
 
 
-def _gjk(a: Convex, b: Convex, p: Vec3, n: Vec3, slack: float = 0.0) -> Simplex:
+def _gjk(
+    a: Convex, b: Convex, p: Vec3, n: Vec3, slack: float = 0.0, beyond: Scalar | None = None, idle: Scalar = 0.0
+) -> Simplex:
     """The point of D that is nearest to p, sought first in the unit direction n.
 
-    Where only the way from n to the true direction counts, `slack` is which share of its square may be left.
+    Where only the way from n to the true direction counts, `slack` is which share of its square may be left; where only
+    shorter distances than `beyond` count, it stops as soon as this one is known not to be; and at once where `idle`
+    is 1.
     """
-    on_a, on_b = a.support(n), b.support(-n)
-    start = Simplex([on_a] * 3, [on_b] * 3, [1.0, 0.0, 0.0], on_a - on_b - p, 0.0)
+    start = Simplex([a.centre] * 3, [b.centre] * 3, [1.0, 0.0, 0.0], n * -AWAY, idle)  # of which anything is better
 
     def step(s: Simplex) -> tuple[Scalar, Simplex]:
         on_a, on_b = a.support(-s.y), b.support(s.y)
@@ -142,6 +162,8 @@ def _gjk(a: Convex, b: Convex, p: Vec3, n: Vec3, slack: float = 0.0) -> Simplex:
         way = 2 * (1 + s.y.dot(n) / root(yy)) if slack else 0.0
         gap = (or_rounding(GAP, 4) + slack * way) * yy
         go_on = (s.inside < 0.5) & (yy - s.y.dot(w) > gap) & ((square < yy) | (inside > 0.5))
+        if beyond is not None:
+            go_on = go_on & (s.y.dot(w) <= beyond * root(yy))
         # The new point takes the place of the first that is not needed; one is not, for it took part itself.
         places = [old[0] <= 0, (old[0] > 0) & (old[1] <= 0), (old[0] > 0) & (old[1] > 0)]
         return go_on, Simplex(
@@ -213,6 +235,25 @@ def _answer(a: Convex, b: Convex, s: Simplex, n: Vec3, size: Scalar) -> Nearest:
 # ── the least depth ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def _least_beside(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
+    """Of locally least depth, from the direction in which both are apart when they shrink about their centres."""
+
+    def step(state: tuple[Scalar, Vec3, Scalar]) -> tuple[Scalar, tuple[Scalar, Vec3, Scalar]]:
+        share, n, found = state
+        s = _gjk(_shrunk(a, share), _shrunk(b, share), Vec3.zero(), n, COARSE, idle=found)
+        square = s.y.dot(s.y)
+        apart = (s.inside < 0.5) & (square > TOUCHING * TOUCHING * size * size)
+        return found < 0.5, (share * SHRUNK, chosen(apart, s.y / -root(square), n), where(apart, 1.0, 0.0))
+
+    _, n, _ = iterated(SHRINKS, (SHRUNK, n, 0.0), step)
+    return _descent(a, b, Nearest(-UNKNOWN, a.centre, b.centre, n, 1.0), n, size)
+
+
+def _shrunk(a: Convex, share: Scalar) -> Convex:
+    """The shape, shrunk about its centre."""
+    return replace(a, support=lambda n: a.support(n) * share + a.centre * (1 - share))
+
+
 def _deepest(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
     """The best of what is found from several directions; n is one of them."""
     nothing = Nearest(-UNKNOWN, a.centre, b.centre, n, 1.0)
@@ -229,24 +270,30 @@ def _deepest(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
 def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar) -> Nearest:
     """From a direction to one of locally least depth."""
 
-    State: TypeAlias = tuple[Nearest, Vec3, Vec3, Scalar]
+    State: TypeAlias = tuple[Nearest, Vec3, Scalar, Vec3, Scalar]
+    radii = a.radius + b.radius
 
     def step(state: State) -> tuple[Scalar, State]:
-        last, n, before, gains = state
-        s = _gjk(a, b, n * (maximum(_height(a, b, n), 0.0) + SHALLOW * size), n, SLACK)
+        return state[-1] > 0.5, where_needed(state[-1] > 0.5, state, again, state)
+
+    def again(state: State) -> State:
+        last, n, height, before, _ = state
+        s = _gjk(a, b, n * (maximum(height, 0.0) + SHALLOW * size), n, SLACK)
         n1 = s.y / -root(s.y.dot(s.y))
         found = _answer(a, b, s, n1, size)
         after, square = n1 - n, before.dot(before)
         rate = minimum(maximum(after.dot(before) / where(square > NOTHING, square, 1.0), 0.0), 0.999)
         limit = n1 + after * (rate / (1 - rate))
         limit = limit / root(limit.dot(limit))
-        sooner = (rate > 0) & (_height(a, b, limit) < _height(a, b, n1))
+        ahead, here = _height(a, b, limit), -(found.distance + radii)
+        sooner = (rate > 0) & (ahead < here)
         # Two steps make a limit; the two steps from there on make the next.
         gain = where(found.distance > last.distance + or_rounding(STEADY, 4) * size, 1.0, 0.0)
         # The step that gains nothing is the last one taken: at rest its points lie on the normal.
-        return gains > 0.5, (found, chosen(sooner, limit, n1), chosen(sooner, Vec3.zero(), after), gain)
+        n, height = chosen(sooner, limit, n1), where(sooner, ahead, here)
+        return found, n, height, chosen(sooner, Vec3.zero(), after), gain
 
-    return iterated(DESCENTS, (nothing, n, Vec3.zero(), 1.0), step)[0]
+    return iterated(DESCENTS, (nothing, n, _height(a, b, n), Vec3.zero(), 1.0), step)[0]
 
 
 Start: TypeAlias = tuple[Scalar, Vec3]
@@ -267,8 +314,10 @@ def _starts(a: Convex, b: Convex, n: Vec3) -> list[Vec3]:
         return best
 
     best: list[Start] = [(UNKNOWN, n) for _ in range(STARTS)]
-    for m in (n, *axes, *units, *a.normals, *b.normals):
+    for m in (n, *axes, *units):
         best = tried(m, best)
+    for normals in (a.normals, b.normals):
+        best = normals.through(best, lambda best, m: tried(m, best)) if normals else best
     best = repeated(SPREAD, best, lambda k, best: tried(_spread(k), best))
     return [direction for _, direction in best]
 
@@ -297,9 +346,14 @@ def _height(a: Convex, b: Convex, n: Vec3) -> Scalar:
 
 
 def _size(a: Convex, b: Convex) -> Scalar:
-    """The largest width of D along x, y, z [m]; 1 where it is a point."""
-    widths = [
-        _height(a, b, n) + _height(a, b, -n) for n in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
-    ]
-    width = maximum(widths[0], maximum(widths[1], widths[2]))
+    """How wide both are together [m]; 1 where they are points."""
+    width = _width(a) + _width(b)
     return where(width > 0, width, 1.0)
+
+
+def _width(a: Convex) -> Scalar:
+    """As it is known, or else the largest along x, y, z."""
+    if a.width is not None:
+        return a.width
+    x, y, z = (n.dot(a.support(n) - a.support(-n)) for n in (X, Y, Z))
+    return maximum(x, maximum(y, z))

@@ -15,7 +15,8 @@ import numpy as np
 
 from qdot.algebra import is_number
 from qdot.algorithms.kinematics import world_poses
-from qdot.collision.narrow import bounding_radius, corners_of, meeting, sizes_of
+from qdot.collision.hulls import corners_of
+from qdot.collision.narrow import bounding_radius, meeting, sizes_of
 from qdot.collision.pairs import Part, pairs, parts_of
 from qdot.collision.queries import Closest, RayHit, distance, ray, touches
 from qdot.collision.touch import Touch

@@ -17,11 +17,11 @@ from qdot.algebra import Scalar, Scalars
 from qdot.collision import boxes, capsules, planes, spheres
 from qdot.collision.capsule_box import capsule_box
 from qdot.collision.convex import convex_touches
-from qdot.collision.support import CONVEX, Convex, hull as of_corners
+from qdot.collision.hulls import Hulls, hulls_of
+from qdot.collision.support import CONVEX, Convex
 from qdot.collision.touch import Touch
 from qdot.errors import GeometryError
-from qdot.geometry import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
-from qdot.geometry.quadrature import Floats
+from qdot.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
 from qdot.spatial import Transform
 
 Narrow: TypeAlias = Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]
@@ -58,22 +58,44 @@ def rank(shape: Shape) -> int:
     return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
 
 
-def meeting(a: Shape, b: Shape) -> Meeting:
-    """The narrow phase of two shapes, each in its own frame; a mesh collides as its convex hull."""
+def is_hull(shape: Shape) -> bool:
+    """Whether a shape collides as the hull of its corners."""
+    return type(shape) not in CONVEX and not isinstance(shape, (Plane, HeightField, Placed))
+
+
+def meeting(a: Shape, b: Shape, hulls: Hulls | None = None) -> Meeting:
+    """The narrow phase of two shapes, each in its own frame; a mesh collides as its convex hull.
+
+    With `hulls` it is the same for all of them, and is told by their numbers which it has before it."""
     if isinstance(a, Placed):
-        return _placed(a.placement, meeting(a.shape, b))
+        return _placed(a.placement, meeting(a.shape, b, hulls))
     if isinstance(b, Placed) or rank(b) < rank(a):
-        return turned(meeting(b, a))
+        return turned(meeting(b, a, hulls))
     if (type(a), type(b)) in _CLOSED_FORMS:
         return _CLOSED_FORMS[type(a), type(b)]
     if isinstance(a, Plane) and not isinstance(b, (Plane, HeightField)):
-        return Meeting(planes.plane_hull(corners_of(b)), planes.CORNERS)
+        return _over_plane(hulls or hulls_of((b,)), told=hulls is not None)
     if isinstance(a, (Plane, HeightField)):
         raise GeometryError(
             f"there is no narrow phase for {type(a).__name__} with {type(b).__name__}; exclude the pair, or let it "
             "collide as other shapes"
         )
-    return _of_supports(*(CONVEX[type(shape)] if type(shape) in CONVEX else _hull(shape) for shape in (a, b)))
+    return _of_supports(*(_convex(shape, hulls) for shape in (a, b)))
+
+
+def _convex(shape: Shape, hulls: Hulls | None) -> Callable[[Scalars], Convex]:
+    if type(shape) in CONVEX:
+        return CONVEX[type(shape)]
+    return _alone(hulls_of((shape,))) if hulls is None else hulls.convex
+
+
+@lru_cache(maxsize=256)
+def _over_plane(hulls: Hulls, *, told: bool) -> Meeting:
+    narrow = planes.plane_hull(hulls)
+    if told:
+        return Meeting(narrow, planes.CORNERS)
+    own = hulls.numbers[0]
+    return Meeting(lambda a, X_a, b, X_b, margin: narrow(a, X_a, own, X_b, margin), planes.CORNERS)
 
 
 @lru_cache(maxsize=256)
@@ -87,18 +109,8 @@ def _of_supports(one: Callable[[Scalars], Convex], two: Callable[[Scalars], Conv
 
 
 @lru_cache(maxsize=256)
-def _hull(shape: Shape) -> Callable[[Scalars], Convex]:
-    hull = of_corners(corners_of(shape))
-    return lambda sizes: hull
-
-
-@lru_cache(maxsize=256)
-def corners_of(shape: Shape) -> Floats:
-    """The corners of a shape's convex hull [m], shape (n, 3): of a round one, those of what is drawn of it."""
-    if isinstance(shape, ConvexHull):
-        return shape.vertices
-    vertices, _ = shape.surface()
-    return ConvexHull(vertices).vertices
+def _alone(hulls: Hulls) -> Callable[[Scalars], Convex]:
+    return lambda sizes: hulls.convex(hulls.numbers[0])
 
 
 @lru_cache(maxsize=256)

@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import sqrt as root
 
-from qdot.algebra import Scalar, Scalars, Vec3, scanned, sqrt, where
+from qdot.algebra import Scalar, Scalars, Vec3, sqrt, where
+from qdot.collision.hulls import Hulls
 from qdot.collision.touch import FAR, NOT_TOLD, Touch
 from qdot.collision.vectors import TINY, axis, either
-from qdot.geometry.quadrature import Floats
 from qdot.spatial import Transform
 
 CORNERS = 4
 """How many touches a hull has at most."""
 _APART = 0.1
 """Corners of a hull that are nearer to each other than this, relative to its radius, are not two touches."""
-"""No tangent."""
 
 
 def plane_sphere(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
@@ -70,18 +69,17 @@ def plane_box(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Sc
     return [below(X_a, X_b.position + d * where(n.dot(d) > 0, -1.0, 1.0)) for d in diagonals]
 
 
-def plane_hull(vertices: Floats) -> Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]:
-    """The narrow phase of a plane and the hull of these corners [m], shape (n, 3)."""
-    corners = vertices.tolist()
-    apart = _APART * float((vertices * vertices).sum(axis=1).max()) ** 0.5
+def plane_hull(hulls: Hulls) -> Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]:
+    """The narrow phase of a plane and any of these hulls."""
 
     def narrow(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         n = X_b.rotation.T @ axis(X_a, 2)
         limit = margin - axis(X_a, 2).dot(X_b.position - X_a.position)
-        _, lowest = _highest(lambda corner: -n.dot(corner), corners)
+        apart = _APART * b[-1]
+        _, lowest = hulls.highest(b, lambda corner: -n.dot(corner))
 
         def rated(rate: Callable[[Vec3], Scalar]) -> tuple[Scalar, Vec3]:
-            return _highest(lambda corner: where(n.dot(corner) < limit, rate(corner - lowest), 0.0), corners)
+            return hulls.highest(b, lambda corner: where(n.dot(corner) < limit, rate(corner - lowest), 0.0))
 
         square, farthest = rated(lambda v: v.dot(v))
         aside = n.cross(farthest - lowest)
@@ -95,18 +93,6 @@ def plane_hull(vertices: Floats) -> Callable[[Scalars, Transform, Scalars, Trans
         return touches
 
     return narrow
-
-
-def _highest(rate: Callable[[Vec3], Scalar], corners: list[list[float]]) -> tuple[Scalar, Vec3]:
-    """The highest rate of all corners, and the corner that has it first."""
-
-    def turn(state: tuple[Scalar, Vec3], row: list[Scalar]) -> tuple[Scalar, Vec3]:
-        (best, at), corner = state, Vec3(*row)
-        new = rate(corner)
-        return where(new > best, new, best), either(new > best, corner, at)
-
-    first = Vec3(*corners[0])
-    return scanned(corners[1:], (rate(first), first), turn)
 
 
 def below(X_a: Transform, s: Vec3, tangent: Vec3 = NOT_TOLD) -> Touch:

@@ -18,9 +18,10 @@ from qdot.algebra import Vec3, as_array, is_number, scalars_in
 from qdot.collision.bvh import tree_of
 from qdot.collision.convex import Nearest, nearest as convex_nearest
 from qdot.collision.height_field import field_convex_within
+from qdot.collision.hulls import hull
 from qdot.collision.narrow import meeting, sizes_of
 from qdot.collision.rays import RAYS, ray_tree
-from qdot.collision.support import CONVEX, Convex, hull
+from qdot.collision.support import CONVEX, Convex
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.triangles import mesh_convex, mesh_convex_within, mesh_mesh, mesh_mesh_within
 from qdot.errors import GeometryError, ValueShapeError

@@ -10,7 +10,8 @@ import numpy as np
 
 from qdot.algebra import Scalar, Vec3, maximum
 from qdot.collision.capsules import PARALLEL, Segments
-from qdot.collision.narrow import corners_of, sizes_of
+from qdot.collision.hulls import corners_of
+from qdot.collision.narrow import sizes_of
 from qdot.collision.vectors import clipped
 from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
 

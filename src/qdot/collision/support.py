@@ -17,15 +17,14 @@ for a direction n = (x, y, z) of any length. Where a whole face or edge is farth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
 
-import numpy as np
-
-from qdot.algebra import Scalar, Scalars, Vec3, scanned, sign, sqrt, where
-from qdot.geometry import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Shape, Sphere
-from qdot.geometry.quadrature import Floats
+from qdot.algebra import Mat3, Rows, Scalar, Scalars, Vec3, sign, sqrt, swept, where
+from qdot.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from qdot.spatial import Transform
+
+S = TypeVar("S")
 
 Support: TypeAlias = Callable[[Vec3], Vec3]
 """From a direction, not zero and of any length, to the farthest point."""
@@ -37,23 +36,43 @@ NOTHING = 1e-36
 
 
 @dataclass(frozen=True, slots=True)
+class Directions:
+    """Unit vectors, in a frame: a part of a table, gone through by a loop."""
+
+    table: Rows
+    first: Scalar
+    count: Scalar
+    rotation: Mat3 = field(default_factory=Mat3.identity)
+
+    def at(self, pose: Transform) -> Directions:
+        """The same in the outer frame of a pose."""
+        return replace(self, rotation=pose.rotation @ self.rotation)
+
+    def through(self, state: S, step: Callable[[S, Vec3], S]) -> S:
+        """state = step(state, direction) for each."""
+        R = self.rotation
+        return swept(self.table, self.first, self.count, state, lambda state, row: step(state, R @ Vec3(*row)))
+
+
+@dataclass(frozen=True, slots=True)
 class Convex:
     """A convex shape: the support of its core, a point inside that, the radius that rounds it [m], and unit directions
     in which it is often thinnest: its axes, so few that their cross products with another's are too, and normals of
-    further faces."""
+    further faces; and how wide its core is [m], where that is known."""
 
     support: Support
     centre: Vec3
     radius: Scalar = 0.0
     axes: tuple[Vec3, ...] = ()
-    normals: tuple[Vec3, ...] = ()
+    normals: Directions | None = None
+    width: Scalar | None = None
 
     def at(self, pose: Transform) -> Convex:
         """The same shape in the outer frame of a pose."""
         R, p, support = pose.rotation, pose.position, self.support
         R_T = R.T
-        axes, normals = (tuple(R @ n for n in directions) for directions in (self.axes, self.normals))
-        return Convex(lambda n: R @ support(R_T @ n) + p, pose @ self.centre, self.radius, axes, normals)
+        axes, normals = tuple(R @ n for n in self.axes), self.normals and self.normals.at(pose)
+        return Convex(lambda n: R @ support(R_T @ n) + p, pose @ self.centre, self.radius, axes, normals, self.width)
 
 
 def sphere(sizes: Scalars) -> Convex:
@@ -90,41 +109,6 @@ def cylinder(sizes: Scalars) -> Convex:
 def box(sizes: Scalars) -> Convex:
     a, b, c = sizes
     return Convex(lambda n: Vec3(a * sign(n.x), b * sign(n.y), c * sign(n.z)), Vec3.zero(), axes=(X, Y, Z))
-
-
-def hull(vertices: Floats) -> Convex:
-    """The convex hull of points, rows of three; those of its faces that lie nearest to its middle are known to it."""
-    vertices = np.asarray(vertices, dtype=np.float64)
-    rows = vertices.tolist()
-
-    def support(n: Vec3) -> Vec3:
-        if all(isinstance(x, (float, int, np.ndarray)) for x in n):  # one product instead of a chain of choices
-            farthest = np.argmax(vertices @ np.array(np.broadcast_arrays(*n)), axis=0)
-            return Vec3(*(vertices[farthest, k] + 0.0 for k in range(3)))
-
-        def turn(state: tuple[Vec3, Scalar], row: list[Scalar]) -> tuple[Vec3, Scalar]:
-            (best, most), corner = state, Vec3(*row)
-            height = corner.dot(n)
-            return chosen(height > most, corner, best), where(height > most, height, most)
-
-        first = Vec3(*rows[0])
-        return scanned(rows[1:], (first, first.dot(n)), turn)[0]
-
-    middle = vertices.mean(axis=0)
-    return Convex(support, Vec3.of(middle), normals=_nearest_normals(ConvexHull(vertices), middle))
-
-
-FACES = 32
-"""Faces of a hull that are tried as those by which something comes out of it."""
-
-
-def _nearest_normals(shape: ConvexHull, middle: Floats) -> tuple[Vec3, ...]:
-    p, q, r = np.moveaxis(shape.vertices[shape.faces], 1, 0)
-    normals = np.cross(q - p, r - p)
-    normals /= np.linalg.norm(normals, axis=1)[:, None]
-    order = np.argsort(np.einsum("ij,ij->i", normals, p - middle), kind="stable")
-    _, first = np.unique(np.round(normals[order], 6), axis=0, return_index=True)  # faces of several triangles, once
-    return tuple(Vec3(*row) for row in normals[order[np.sort(first)][:FACES]].tolist())
 
 
 def cone(sizes: Scalars) -> Convex:

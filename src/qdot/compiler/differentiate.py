@@ -9,7 +9,7 @@ sum of expressions to others (a vector–Jacobian product); counted loops are un
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import BLOCKS, Graph, result_count
@@ -123,10 +123,10 @@ class _Forward:
         graph, op = self.graph, self.graph.ops[block]
         number, operands, _, parameters, results = graph.extras[block]
         own, captured = graph.args[block][:operands], graph.args[block][operands:]
-        lead = 1 if op == "for" else 0
+        lead = 1 if op == "for" else number.width if op == "sweep" else 0
 
         def body(values: Sequence[Expr]) -> list[Expr]:
-            """(results, their changes) for (a loop's counter, values, their changes)."""
+            """(results, their changes) for (a loop's counter or row of constants, values, their changes)."""
             count = len(parameters)
             plain, moved = [v.index for v in values[:count]], [v.index for v in values[count:]]
             new = [_Copy(graph, dict(zip(parameters, plain, strict=True))).of(r) for r in results]
@@ -182,6 +182,9 @@ class _Copy:
             return self.blocks[graph.args[node][0]][graph.extras[node]]
         if args == graph.args[node]:
             return node
+        if op == "entry":
+            table, column = graph.extras[node]
+            return graph.entry(table, column, args[0])
         return graph.apply(op, *args)
 
     def _body(self, parameters: Sequence[int], results: Sequence[int], values: Sequence[int]) -> list[int]:
@@ -225,6 +228,14 @@ class _Copy:
             for row in _rows_of(own[: operands - len(results)], number):
                 state = self._body(parameters, results, [*row, *state])
             return state
+        if op == "sweep":
+            first, count = (graph.constants[x] for x in own[:2])
+            if first is None or count is None:
+                raise ValueError("a backward derivative goes through a sweep only if its bounds are known")
+            state = own[2:]
+            for constants in number.part(first, count):
+                state = self._body(parameters, results, [*map(graph.constant, constants), *state])
+            return state
         for i in range(number):
             own = self._body(parameters, results, [graph.constant(float(i)), *own])
         return own
@@ -243,7 +254,7 @@ def _halves(values: Sequence[X]) -> tuple[Sequence[X], Sequence[X]]:
 def _run(
     graph: Graph,
     op: str,
-    number: int,
+    number: Any,
     condition: Sequence[int],
     given: list[Expr],
     start: list[Expr],
@@ -259,4 +270,6 @@ def _run(
             return holds, rest
 
         return graph.while_(number, start, step)
+    if op == "sweep":  # from its first bound, with its second
+        return graph.sweep(number, graph.expr(condition[0]), given[0], start, lambda row, state: body([*row, *state]))
     return graph.when(graph.expr(condition[0]), given, body, start)

@@ -36,12 +36,20 @@ def _run(block: Block, outer: dict[int, Any], inputs: Mapping[str, Any], dtype: 
         elif step.op == "input":
             name, place = step.extra
             values[step.results[0]] = inputs[name][:, place]
+        elif step.op == "entry":
+            values[step.results[0]] = _looked_up(step, values[step.args[0]], dtype)
         elif step.op in OPS:
             values[step.results[0]] = OPS[step.op].meaning(*(values[a] for a in step.args))
         elif step.op != "item":
             done = _CONTROL[step.op](step, values, inputs, dtype)
             values.update(zip(step.results, done, strict=True))
     return [values[r] for r in block.results]
+
+
+def _looked_up(step: Instruction, index: Any, dtype: np.dtype[Any]) -> Any:
+    table, column = step.extra
+    entries = np.array([row[column] for row in table.rows], dtype)
+    return entries[np.fmin(np.fmax(index, 0), len(entries) - 1).astype(int)]
 
 
 def _for(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], dtype: np.dtype[Any]) -> list[Any]:
@@ -99,4 +107,14 @@ def _scan(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], 
     return carried
 
 
-_CONTROL = {"for": _for, "while": _while, "when": _when, "each": _each, "scan": _scan}
+def _sweep(step: Instruction, values: dict[int, Any], inputs: Mapping[str, Any], dtype: np.dtype[Any]) -> list[Any]:
+    table, block = step.extra
+    first, count = (np.ravel(values[a])[0] for a in step.args[:2])
+    carried = [values[a] for a in step.args[2:]]
+    for row in table.part(first, count):
+        values.update(zip(block.parameters, [*map(dtype.type, row), *carried], strict=True))
+        carried = _run(block, values, inputs, dtype)
+    return carried
+
+
+_CONTROL = {"for": _for, "while": _while, "when": _when, "each": _each, "scan": _scan, "sweep": _sweep}

@@ -1,9 +1,9 @@
 """A program: named inputs and outputs with shapes, and straight-line code with structured loops and regions.
 
 Values are numbered; an instruction defines one or more and uses earlier ones. A block has parameters, code and
-results; `for`, `while`, `when`, `each` and `scan` hold a block. `lower` makes a program of a graph: it keeps what the
-outputs need (dead code falls away, equal things are one node already) and orders it so that few values are alive at a
-time.
+results; `for`, `while`, `when`, `each`, `scan` and `sweep` hold a block. `lower` makes a program of a graph: it keeps
+what the outputs need (dead code falls away, equal things are one node already) and orders it so that few values are
+alive at a time.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import Any
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import BLOCKS, Graph, result_count
 from qdot.compiler.ops import OPS
+from qdot.compiler.table import Table
 from qdot.quick import quick
 
-VERSION = 1
+VERSION = 2
 """Of the meaning of programs: part of their hash."""
 
 
@@ -40,7 +41,8 @@ class Port:
 @quick
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """results = op(args); `extra` is a constant's value, an input's (name, place), or a loop's (number, Block)."""
+    """results = op(args); `extra` is a constant's value, an input's (name, place), an entry's (Table, column), or a
+    loop's (number, Block), where a sweep has a Table for the number."""
 
     op: str
     args: tuple[int, ...]
@@ -92,21 +94,29 @@ class Program:
         return rolled(self)
 
     def operations(self) -> int:
-        """How many arithmetic operations one evaluation takes: a counted loop all its turns, any other block once."""
+        """How many arithmetic operations one evaluation takes: a counted loop all its turns, a sweep its whole table,
+        any other block once."""
         return _operations(self.body)
 
     def serialized(self) -> str:
         """The program as JSON; `parsed` reads it."""
         ports = [[[p.name, list(p.shape)] for p in ports] for ports in (self.inputs, self.outputs)]
-        return json.dumps([VERSION, self.name, *ports, _packed(self.body)], separators=(",", ":"))
+        tables: dict[Table, int] = {}
+        body = _packed(self.body, tables)
+        listed = [table.rows for table in tables]
+        return json.dumps([VERSION, self.name, *ports, body, listed], separators=(",", ":"))
 
     @staticmethod
     def parsed(text: str) -> Program:
-        version, name, inputs, outputs, body = json.loads(text)
+        from qdot.compiler.verify import verify
+
+        version, *rest = json.loads(text)
         if version != VERSION:
             raise ValueError(f"a program of version {version} cannot be read by version {VERSION}; compile it again")
+        name, inputs, outputs, body, listed = rest
+        tables = [Table(tuple(map(tuple, rows))) for rows in listed]
         ports = [tuple(Port(n, tuple(shape)) for n, shape in rows) for rows in (inputs, outputs)]
-        program = Program(name, ports[0], ports[1], _unpacked(body))
+        program = Program(name, ports[0], ports[1], _unpacked(body, tables))
         verify(program)
         return program
 
@@ -134,6 +144,8 @@ class Program:
 
 def lower(name: str, graph: Graph, inputs: Sequence[Port], outputs: Mapping[Port, Sequence[Expr | float]]) -> Program:
     """The program that computes these expressions."""
+    from qdot.compiler.verify import verify
+
     results = [graph.require(x) for entries in outputs.values() for x in entries]
     for port, entries in outputs.items():
         if len(entries) != port.size:
@@ -209,6 +221,13 @@ def steps(block: Block) -> Iterator[Instruction]:
             yield from steps(step.extra[1])
 
 
+def columns_of(step: Instruction) -> list[tuple[int, ...]]:
+    """The operands of the turns of an `each` or a `scan`, by columns of its rows."""
+    turns, block = step.extra
+    width = len(block.parameters) - (len(step.results) if step.op == "scan" else 0)
+    return [step.args[k : turns * width : width] for k in range(width)]
+
+
 def read_from_outside(block: Block) -> list[int]:
     """The values of outer blocks that a block reads, in the order in which it first does."""
     own = set(block.parameters)
@@ -234,110 +253,42 @@ def sines_and_cosines(block: Block) -> set[int]:
     return wanted["sin"] & wanted["cos"]
 
 
-def verify(program: Program) -> None:
-    """Raise where a program is not well formed: a value used before it is defined, a wrong arity, truths as numbers."""
-    sizes = {p.name: p.size for p in program.inputs}
-    if any(_verify_block(program.body, {}, sizes, program.name)):
-        raise ValueError(f"program {program.name!r} has an output that is a truth, not a number; use select")
-    expected = sum(p.size for p in program.outputs)
-    if len(program.body.results) != expected:
-        raise ValueError(
-            f"program {program.name!r} has {len(program.body.results)} results for {expected} output entries"
-        )
-
-
-def _verify_block(block: Block, outer: dict[int, bool], sizes: Mapping[str, int], name: str) -> list[bool]:
-    """Check a block; tells which of its results are truths."""
-    kinds = outer | dict.fromkeys(block.parameters, False)
-    for step in block.code:
-        missing = [a for a in step.args if a not in kinds]
-        if missing:
-            raise ValueError(f"program {name!r}: {step.op} uses value {missing[0]} before it is defined")
-        twice = [r for r in step.results if r in kinds]
-        if twice:
-            raise ValueError(f"program {name!r}: value {twice[0]} is defined twice")
-        kinds.update(dict.fromkeys(step.results, _checked(step, kinds, sizes, name)))
-    for r in block.results:
-        if r not in kinds:
-            raise ValueError(f"program {name!r}: result {r} is not defined")
-    return [kinds[r] for r in block.results]
-
-
-def _checked(step: Instruction, kinds: dict[int, bool], sizes: Mapping[str, int], name: str) -> bool:
-    """Whether the instruction gives a truth; raises where it is wrong."""
-    if step.op in BLOCKS:
-        _verify_control(step, kinds, sizes, name)
-        return False
-    if step.op == "input":
-        port, place = step.extra
-        if port not in sizes or not 0 <= place < sizes[port]:
-            raise ValueError(f"program {name!r}: there is no input {port}[{place}]")
-        return False
-    if step.op in ("constant", "truth", "item"):
-        return step.op == "truth"
-    row = OPS.get(step.op)
-    if row is None:
-        raise ValueError(f"program {name!r}: the operation {step.op!r} is unknown")
-    if len(step.args) != row.arity:
-        raise ValueError(f"program {name!r}: {step.op} takes {row.arity} operands, not {len(step.args)}")
-    wants_truth = step.op in ("and", "or", "not")
-    for place, a in enumerate(step.args):
-        if kinds[a] != (wants_truth or (step.op == "select" and place == 0)):
-            raise ValueError(f"program {name!r}: operand {place} of {step.op} is of the wrong kind (number or truth)")
-    return row.returns_truth
-
-
-def _verify_control(step: Instruction, kinds: dict[int, bool], sizes: Mapping[str, int], name: str) -> None:
-    """A loop or region: its operands, its block, and that they fit each other."""
-    number, block = step.extra
-    truths = _verify_block(block, kinds, sizes, name)
-    carried = len(step.results)
-    conditions = [kinds[a] for a in step.args[:1]] if step.op == "when" else truths[:1] if step.op == "while" else []
-    numbers = [kinds[a] for a in step.args[step.op == "when" :]] + truths[step.op == "while" :]
-    width = len(block.parameters)
-    expected = {
-        "for": (carried, 1 + carried),
-        "while": (carried, carried),
-        "when": (1 + number + carried, number),
-        "each": (number * width, width),
-        "scan": (number * (width - carried) + carried, width),
-    }
-    if (len(step.args), width) != expected[step.op] or carried != result_count(step.op, number, len(truths)):
-        raise ValueError(f"program {name!r}: the values of a {step.op!r} do not fit its {carried} results")
-    empty = step.op in ("each", "scan") and not (number and step.results)
-    if number < 0 or any(numbers) or not all(conditions) or empty:
-        raise ValueError(f"program {name!r}: a {step.op!r} has a value of the wrong kind (number or truth) or count")
-
-
 def _operations(block: Block) -> int:
     total = 0
     for step in block.code:
         if step.op in BLOCKS:
             number, inner = step.extra
-            total += _operations(inner) * (number if step.op in ("for", "each", "scan") else 1)
-        elif step.op in OPS:
+            turns = len(number.rows) if step.op == "sweep" else number
+            total += _operations(inner) * (turns if step.op in ("for", "each", "scan", "sweep") else 1)
+        elif step.op in OPS or step.op == "entry":
             total += 1
     return total
 
 
-def _packed(block: Block) -> list[Any]:
+def _packed(block: Block, tables: dict[Table, int]) -> list[Any]:
+    """A block as lists; tables, which many instructions share, are numbered."""
     code = []
     for step in block.code:
         extra = step.extra
         if step.op in BLOCKS:
-            extra = [extra[0], _packed(extra[1])]
+            number = tables.setdefault(extra[0], len(tables)) if step.op == "sweep" else extra[0]
+            extra = [number, _packed(extra[1], tables)]
+        elif step.op == "entry":
+            extra = [tables.setdefault(extra[0], len(tables)), extra[1]]
         elif step.op == "constant":
             extra = float(extra).hex()
         code.append([step.op, list(step.args), list(step.results), extra])
     return [list(block.parameters), code, list(block.results)]
 
 
-def _unpacked(rows: list[Any]) -> Block:
+def _unpacked(rows: list[Any], tables: Sequence[Table]) -> Block:
     parameters, code, results = rows
     steps = []
     for op, args, defined, extra in code:
         if op in BLOCKS:
-            extra = (extra[0], _unpacked(extra[1]))
+            extra = (tables[extra[0]] if op == "sweep" else extra[0], _unpacked(extra[1], tables))
+        elif op == "entry":
+            extra = (tables[extra[0]], extra[1])
         elif op == "constant":
             extra = float.fromhex(extra)
         elif op == "input":
@@ -355,12 +306,15 @@ def _lines(block: Block, indent: str) -> Iterator[str]:
         if step.op in BLOCKS:
             number, inner = step.extra
             with_ = " ".join(f"%{p}" for p in inner.parameters)
-            yield f"{indent}{defined} = {step.op} {number} {args} with {with_}"
+            said = f"{len(number.rows)} rows" if step.op == "sweep" else number
+            yield f"{indent}{defined} = {step.op} {said} {args} with {with_}"
             yield from _lines(inner, indent + "  ")
         elif step.op == "input":
             yield f"{indent}{defined} = {step.extra[0]}[{step.extra[1]}]"
         elif step.op in ("constant", "truth"):
             yield f"{indent}{defined} = {step.extra!r}"
+        elif step.op == "entry":
+            yield f"{indent}{defined} = entry {step.extra[1]} of {len(step.extra[0].rows)} rows {args}"
         else:
             yield f"{indent}{defined} = {step.op} {args}"
     yield f"{indent}return {' '.join(f'%{r}' for r in block.results)}"

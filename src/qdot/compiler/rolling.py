@@ -87,7 +87,7 @@ def _units(program: Program) -> tuple[list[Instruction], list[int], list[int]]:
         ordered += [products[a] for a in step.args if a in products]
         ordered.append(step)
         starts.append(len(ordered))
-        if step.op in BLOCKS or step.op == "item":
+        if step.op in (*BLOCKS, "item", "entry"):
             kind: tuple[Any, ...] = (len(kinds),)  # like no other
         else:
             paired = step.op in ("sin", "cos") and step.args[0] in pairs

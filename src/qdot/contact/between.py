@@ -14,7 +14,9 @@ from functools import partial, reduce
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from qdot.algebra import Mat3, Scalar, Scalars, Vec3, map_scalars, minimum, scalars_in, scanned, where, where_needed
-from qdot.collision.narrow import Meeting, bounding_radius, meeting, sizes_of
+from qdot.collision.bounding_boxes import BoundingBox, box_about, gap_of_boxes, height_of_box
+from qdot.collision.hulls import Hulls, hulls_of
+from qdot.collision.narrow import Meeting, bounding_radius, is_hull, meeting, sizes_of
 from qdot.collision.pairs import Pair
 from qdot.collision.rounding import Around, around, gap
 from qdot.collision.touch import FAR
@@ -101,42 +103,64 @@ State: TypeAlias = tuple[list[Place], Scalar]
 def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) -> Filled:
     """The touches of all pairs of a kind, at poses of all bodies, in so many places."""
     state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0)] * room, 0.0)
-    for found, alike in _by_meeting(of):
-        kinds = type(alike[0].first.shape), type(alike[0].second.shape)
-        counts = [12, 12, *(len(sizes_of(part.shape)) for part in (alike[0].first, alike[0].second))]
+    known = _Known.of(of)
+    for found, alike in _by_meeting(of, known):
+        shapes = alike[0].first.shape, alike[0].second.shape
+        kinds = type(shapes[0]), type(shapes[1])
+        counts = [12, 12, *(len(known.sizes(shape)) for shape in shapes)]
+        counts += [6, 6] if any(map(is_hull, shapes)) else []
 
         def turn(
             state: State, row: list[Scalar], found: Meeting = found, counts: list[int] = counts, kinds: Kinds = kinds
         ) -> State:
             return _with_touches(state, row, found, kinds, counts, kind.margin)
 
-        state = scanned([_row(pair, X) for pair in alike], state, turn)
+        state = scanned([_row(pair, X, known) for pair in alike], state, turn)
     places, count = state
     return Filled(places, where(count > room, count - room, 0.0))
 
 
-def _by_meeting(of: Sequence[Pair]) -> list[tuple[Meeting, list[Pair]]]:
+class _Known(NamedTuple):
+    """The hulls of all pairs in one table, and the numbers by which each is known there."""
+
+    hulls: Hulls
+    numbers: dict[Shape, tuple[float, ...]]
+
+    @staticmethod
+    def of(pairs: Sequence[Pair]) -> _Known:
+        shapes = (part.shape for pair in pairs for part in (pair.first, pair.second))
+        hulls = tuple(dict.fromkeys(shape for shape in shapes if is_hull(shape)))
+        return _Known(hulls_of(hulls), dict(zip(hulls, hulls_of(hulls).numbers, strict=True)))
+
+    def sizes(self, shape: Shape) -> tuple[float, ...]:
+        return self.numbers[shape] if shape in self.numbers else sizes_of(shape)
+
+
+def _by_meeting(of: Sequence[Pair], known: _Known) -> list[tuple[Meeting, list[Pair]]]:
     """Pairs that the same text serves."""
     groups: dict[object, tuple[Meeting, list[Pair]]] = {}
     for pair in of:
-        found = meeting(pair.first.shape, pair.second.shape)
+        found = meeting(pair.first.shape, pair.second.shape, known.hulls)
         kinds = type(pair.first.shape), type(pair.second.shape)
         groups.setdefault((found, kinds), (found, []))[1].append(pair)
     return list(groups.values())
 
 
-def _row(pair: Pair, X: Sequence[Transform]) -> list[Scalar]:
-    """How near two shapes can be by balls, then by capsules about them; the numbers of the bodies; poses and sizes."""
+def _row(pair: Pair, X: Sequence[Transform], known: _Known) -> list[Scalar]:
+    """How near two shapes can be by balls, then by capsules about them; the numbers of the bodies; poses and sizes; and
+    where one of them is a hull, the boxes about both."""
     parts = (pair.first, pair.second)
     balls = [bounding_radius(part.shape) or 0.0 for part in parts]
     capsules = [around(part.shape) or Around(0.0, 2, 0.0) for part in parts]
     poses = [X[part.body] @ part.placement for part in parts]
     axes = [axis(pose, capsule.axis) for pose, capsule in zip(poses, capsules, strict=True)]
     placed = (x for pose in poses for x in (*pose.position, *(y for line in pose.rotation.entries() for y in line)))
-    sizes = (x for part in parts for x in sizes_of(part.shape))
+    sizes = (x for part in parts for x in known.sizes(part.shape))
+    boxes = (x for part in parts for vector in box_about(part.shape) for x in vector)
     return [
         sum(balls), sum(capsule.radius for capsule in capsules), *(capsule.half for capsule in capsules),
         *(x for vector in axes for x in vector), *(float(part.body) for part in parts), *placed, *sizes,
+        *(boxes if any(is_hull(part.shape) for part in parts) else ()),
     ]  # fmt: skip
 
 
@@ -150,16 +174,29 @@ def _with_touches(
     """With the touches of a pair, worked out where the shapes come near each other."""
     p, c = Vec3(*row[BODIES : BODIES + 3]), Vec3(*row[BODIES + 12 : BODIES + 15])
 
-    def met(given: tuple[State, list[Scalar]]) -> State:
-        state, row = given
+    def read(row: list[Scalar]) -> tuple[Transform, Transform, list[list[Scalar]]]:
         rest, parts = iter(row[BODIES:]), []
         for n in counts:
             parts.append([next(rest) for _ in range(n)])
         X_a, X_b = (Transform(Mat3.of([part[3:6], part[6:9], part[9:]]), Vec3(*part[:3])) for part in parts[:2])
-        touches = [(x.distance, x.position, x.normal) for x in found.function(parts[2], X_a, parts[3], X_b, margin)]
+        return X_a, X_b, parts[2:]
+
+    def met(given: tuple[State, list[Scalar]]) -> State:
+        state, row = given
+        X_a, X_b, (a, b, *_) = read(row)
+        touches = [(x.distance, x.position, x.normal) for x in found.function(a, X_a, b, X_b, margin)]
         nearest = reduce(minimum, (distance for distance, _, _ in touches))
         entered = state, touches, row[BOUNDS:BODIES]
         return where_needed(nearest < margin, entered, lambda given: _entered(*given, margin), state)
+
+    def boxed(given: tuple[State, list[Scalar]]) -> State:
+        """Where the boxes about both are near, if there are such."""
+        X_a, X_b, (_, _, *boxes) = read(given[1])
+        if not boxes:
+            return met(given)
+        one, two = (BoundingBox(Vec3(*box[:3]), Vec3(*box[3:])) for box in boxes)
+        least = height_of_box(X_a, two, X_b) if kinds[0] is Plane else gap_of_boxes(one, X_a, two, X_b)
+        return where_needed(least < margin, given, met, given[0])
 
     def nearer(given: tuple[State, list[Scalar]]) -> State:
         """Where the capsules about both are near, too."""
@@ -167,12 +204,12 @@ def _with_touches(
         reach, h, k = row[1] + margin, row[2], row[3]
         p, c = Vec3(*row[BODIES : BODIES + 3]), Vec3(*row[BODIES + 12 : BODIES + 15])
         square = gap(p, Vec3(*row[4:7]), h, c, Vec3(*row[7:10]), k)
-        return where_needed(square < reach * reach, given, met, state)
+        return where_needed(square < reach * reach, given, boxed, state)
 
     given = state, list(row)
     if kinds[0] is Plane:
         n = Vec3(*row[4:7])  # the axis of its capsule that is none: z
-        return where_needed(n.dot(c - p) < row[0] + margin, given, met, state)
+        return where_needed(n.dot(c - p) < row[0] + margin, given, boxed, state)
     near, reach = c - p, row[0] + margin
     return where_needed(near.dot(near) < reach * reach, given, met if kinds == (Sphere, Sphere) else nearer, state)
 

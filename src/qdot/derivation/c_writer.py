@@ -9,7 +9,7 @@ import sympy
 from sympy.codegen.rewriting import create_expand_pow_optimization
 from sympy.printing.c import C99CodePrinter
 
-from qdot.backends.c import identifier
+from qdot.backends.c_names import identifier
 from qdot.derivation.code import keywords_of, left_out, lines, written
 from qdot.derivation.steps import FUNCTIONS, Steps
 from qdot.derivation.terms import VECTORS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from qdot.backends.c import identifier
+from qdot.backends.c_names import identifier
 from qdot.derivation.steps import MOST, Steps, TooManySteps, available, steps_of
 from qdot.derivation.terms import VECTORS
 

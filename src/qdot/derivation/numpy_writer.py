@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy.printing.numpy import NumPyPrinter
 
-from qdot.backends.c import identifier
+from qdot.backends.c_names import identifier
 from qdot.derivation.check import Case, compared
 from qdot.derivation.code import keywords_of, left_out, lines, written
 from qdot.derivation.steps import FUNCTIONS, Steps

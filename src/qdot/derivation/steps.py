@@ -17,7 +17,8 @@ import sympy
 from qdot import algebra
 from qdot.algorithms import aba, actuators, bias, christoffel, crba, energy, hamiltonian, inverse_mass, rnea
 from qdot.algorithms.conditioning import motions_without_inertia
-from qdot.compiler.graph import BLOCKS, TooLarge
+from qdot.compiler.graph import BLOCKS
+from qdot.compiler.nodes import TooLarge
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
 from qdot.derivation import engine

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from qdot.algebra.rounding import rounded_as
 from qdot.backends.cache import cached
-from qdot.compiler.graph import TooLarge
+from qdot.compiler.nodes import TooLarge
 from qdot.compiler.program import Port, Program, steps
 from qdot.description import Description, Report
 from qdot.programs.traced import Form, Request, traced

@@ -25,7 +25,7 @@ import numpy as np
 from qdot.algebra import Scalar, Scalars, absolute, as_array, is_number, maximum, scalars_in, where
 from qdot.backends.cache import OFF
 from qdot.compiler.expr import Expr
-from qdot.compiler.graph import TooLarge
+from qdot.compiler.nodes import TooLarge
 from qdot.description.leaves import leaves_of
 from qdot.errors import QdotError, ValueShapeError
 from qdot.model.model import Model

@@ -9,6 +9,7 @@ from qdot.algebra import Functions, Scalar, Scalars, register
 from qdot.algebra.scalar import Build
 from qdot.compiler.expr import Expr
 from qdot.compiler.graph import Graph
+from qdot.compiler.table import Table
 
 
 def _unary(op: str) -> Callable[[Scalar], Scalar]:
@@ -75,6 +76,10 @@ EXPRESSION = Functions(
     repeated=lambda count, state, step, seen: list(_graph(seen).fori(count, state, step)),
     scanned=lambda rows, state, step, seen: list(
         _graph(seen).scan([list(row) for row in rows], state, lambda row, carried: step(carried, row))
+    ),
+    looked_up=lambda table, index: list(index.graph.row(Table(table), index)),
+    swept=lambda table, first, count, state, step, seen: list(
+        _graph(seen).sweep(Table(table), first, count, state, lambda row, carried: step(carried, row))
     ),
     iterated=lambda limit, state, step, seen: list(_graph(seen).while_(limit, state, step)),
     where_needed=_when,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, entries_of
 from qdot.algorithms.frames import body_frames, root_frame
-from qdot.compiler.graph import TooLarge
+from qdot.compiler.nodes import TooLarge
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
 from qdot.errors import CompileError

@@ -17,7 +17,6 @@ from qdot.collision.narrow import meeting
 from qdot.collision.pairs import pairs
 from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, kind_of
 from qdot.errors import GeometryError, InertiaError, ModelError, UnknownNameError, ValueShapeError
-from qdot.geometry.mesh import Polyhedron
 from qdot.model.model import Model
 from qdot.model.state import State
 from qdot.model.vectors import scalars_of
@@ -42,9 +41,6 @@ OUTSIDE = 1e-9
 """Of a range: a start farther out than this is not within its limits."""
 
 MOST_STEPS = 2**40
-
-MOST_HULLS = 12
-"""Different pairs with hulls that may touch: each has code of its own in a step, and takes seconds to compile."""
 
 CAUSES = (
     "springs", "dampers", "friction", "compensation", "fluid", "limits", "actuators", "joint forces", "impacts",
@@ -239,21 +235,12 @@ def stabilisation_of(given: Any) -> Stabilisation:
 def contact_of(model: Model, given: Any) -> Kind | None:
     """How bodies touch; all that may touch must have shapes of which a step can be made."""
     kind = kind_of(given)
-    hulls: set[Any] = set()
     for pair in pairs(model) if kind is not None else ():
         names = f"{part_name(model, pair.first)} and {part_name(model, pair.second)}"
         try:
-            found = meeting(pair.first.shape, pair.second.shape)
+            meeting(pair.first.shape, pair.second.shape)
         except GeometryError as error:
             raise ModelError(f"model {model.name!r}: {names} may touch: {error}") from error
-        if isinstance(pair.first.shape, Polyhedron) or isinstance(pair.second.shape, Polyhedron):
-            hulls.add(found)
-        if len(hulls) > MOST_HULLS:
-            raise ModelError(
-                f"model {model.name!r} has more than {MOST_HULLS} different pairs of meshes or hulls that may touch, "
-                f"{names} among them, and each is code of its own in a step; give bodies simpler shapes to collide "
-                "with, or exclude pairs from contacts"
-            )
     return kind
 
 

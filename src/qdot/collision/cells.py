@@ -1,0 +1,80 @@
+"""Which corners of a hull can be the farthest: found once, for cells of directions.
+
+Directions are points on the six sides of a cube, and each side has a grid of cells. For a direction n in a cell, a
+corner v is beaten by another one s everywhere in the cell if (v - s)·n < 0 at its middle by more than that can grow
+towards its edges. Taking for s the farthest corners at the middle and at the four ends of a cell leaves the few that
+can be farthest there. So a support point costs looking at these, however many corners the hull has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from qdot.algebra import Scalar, Vec3, absolute, floor, maximum, minimum, where
+from qdot.geometry.quadrature import Floats
+
+SHARE = 12
+"""Corners for each cell of a cube's side, or so."""
+COARSE = 4
+"""Cells along an edge of those by which most corners are left out first."""
+ROUNDING = 1e-12
+"""Of the size: corners that are beaten by less are kept."""
+
+
+def grid_of(corners: Floats) -> int:
+    """Cells along an edge of a side."""
+    return COARSE * max(1, ceil((len(corners) / SHARE) ** 0.5 / COARSE))
+
+
+def candidates(corners: Floats) -> list[Any]:
+    """For each cell, in the order of `cell_of`, the numbers of the corners that can be farthest in one of its
+    directions."""
+    n, found = grid_of(corners), []
+    slack = ROUNDING * float(np.ptp(corners, axis=0).max())
+    for k in range(3):
+        for side in (1.0, -1.0):
+            turned = np.column_stack([side * corners[:, k], np.delete(corners, k, axis=1)])
+            cells: dict[tuple[int, int], Any] = {}
+            for (i, j), few in _kept(turned, (-1.0, -1.0), 2.0, n // COARSE, slack):
+                corner = (2.0 * COARSE * i / n - 1, 2.0 * COARSE * j / n - 1)
+                for (k_i, k_j), kept in _kept(turned[few], corner, 2.0 * COARSE / n, COARSE, slack):
+                    cells[COARSE * i + k_i, COARSE * j + k_j] = few[kept]
+            found += [cells[i, j] for i in range(n) for j in range(n)]
+    return found
+
+
+def _kept(corners: Any, at: tuple[float, float], width: float, n: int, slack: float) -> Iterator[tuple[Any, Any]]:
+    """Of each cell of a square with n cells along an edge, directions (1, x, y) from `at` on: the corners that can be
+    farthest."""
+    e = width / (2 * n)
+    heights, ends = (
+        corners[:, 0, None, None]
+        + (corners[:, 1, None] * (at[0] + e * places))[:, :, None]
+        + (corners[:, 2, None] * (at[1] + e * places))[:, None, :]
+        for places in (2 * np.arange(n) + 1, 2 * np.arange(n + 1))
+    )
+    farthest = np.argmax(ends, axis=0)
+    rivals = [np.argmax(heights, axis=0), *(farthest[i : i + n, j : j + n] for i in (0, 1) for j in (0, 1))]
+    kept = np.ones(heights.shape, dtype=bool)
+    for s in rivals:
+        grows = sum(np.abs(corners[:, c, None, None] - corners[s, c]) for c in (1, 2))
+        kept &= heights + e * grows >= np.take_along_axis(heights, s[None], axis=0) - slack
+    for i in range(n):
+        for j in range(n):
+            yield (i, j), np.flatnonzero(kept[:, i, j])
+
+
+def cell_of(n: Vec3, grid: Scalar) -> Scalar:
+    """The number of the cell of a direction, of any length but zero."""
+    x, y, z = (absolute(c) for c in n)
+    by_x, by_y = x >= maximum(y, z), y >= z
+    ahead = where(by_x, n.x, where(by_y, n.y, n.z))
+    side = where(by_x, 0.0, where(by_y, 2.0, 4.0)) + where(ahead < 0, 1.0, 0.0)
+    u, w = where(by_x, n.y, n.x), where(by_x, n.z, where(by_y, n.z, n.y))
+    half = grid / (2 * absolute(ahead))
+    i, j = (minimum(floor(c * half + grid / 2), grid - 1) for c in (u, w))
+    return (side * grid + i) * grid + j

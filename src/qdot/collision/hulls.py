@@ -1,0 +1,207 @@
+"""Hulls by their corners: those of all hulls that one text serves lie in one table.
+
+A hull is known by numbers: in which row of the table its corners begin, and in how many rows they are; the same of the
+normals of its faces; where its cells begin, and how fine they are; a point inside, how wide it is, and how far it
+reaches. Where these come in the rows of a loop over pairs, the code of one pair serves them all, however many hulls
+there are.
+
+Corners lie several to a row, so that choosing the best of them need not wait for the choice before. Those of one row
+that are missing are the hull's last again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import TypeAlias
+
+import numpy as np
+
+from qdot.algebra import Rows, Scalar, Scalars, Vec3, iterated, looked_up, swept, where, where_needed
+from qdot.collision.cells import candidates, cell_of, grid_of
+from qdot.collision.support import Convex, Directions, chosen
+from qdot.geometry import ConvexHull, Shape
+from qdot.geometry.quadrature import Floats
+
+AT_ONCE = 4
+"""Corners of a row."""
+FACES = 32
+"""Faces of a hull that are tried as those by which something comes out of it."""
+FEW = 256
+"""Corners of a hull that are gone through one by one."""
+LOWEST = -1e300
+
+Rated: TypeAlias = tuple[Scalar, Vec3]
+"""A corner after what is thought of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """Corners [m], shape (n, 3), and what follows from them."""
+
+    corners: Floats
+
+    @cached_property
+    def rows(self) -> Rows:
+        return tuple(_rows(self.corners))
+
+    @cached_property
+    def cells(self) -> list[list[tuple[float, ...]]]:
+        """For each cell of directions, rows of the corners that can be farthest."""
+        return [_rows(self.corners[found]) for found in candidates(self.corners)]
+
+    @cached_property
+    def normals(self) -> list[tuple[float, ...]]:
+        """Of the faces that lie nearest to its middle."""
+        shape = ConvexHull(self.corners)
+        p, q, r = np.moveaxis(shape.vertices[shape.faces], 1, 0)
+        normals = np.cross(q - p, r - p)
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        order = np.argsort(np.einsum("ij,ij->i", normals, p - self.middle), kind="stable")
+        _, first = np.unique(np.round(normals[order], 6), axis=0, return_index=True)  # faces of several triangles, once
+        return [tuple(row) for row in normals[order[np.sort(first)][:FACES]].tolist()]
+
+    @cached_property
+    def middle(self) -> Floats:
+        return np.asarray(self.corners.mean(axis=0))
+
+    @cached_property
+    def width(self) -> float:
+        return float(np.ptp(self.corners, axis=0).max())
+
+    @cached_property
+    def reach(self) -> float:
+        """From the origin of its frame."""
+        return float((self.corners * self.corners).sum(axis=1).max()) ** 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Hulls:
+    """Corners and normals of hulls in tables, and the numbers by which each is known."""
+
+    each: tuple[Hull, ...]
+
+    @cached_property
+    def corners(self) -> Rows:
+        return tuple(row for hull in self.each for row in hull.rows)
+
+    @cached_property
+    def points(self) -> Floats:
+        """The corners once more, as an array."""
+        return np.reshape(self.corners, (-1, 3))
+
+    @cached_property
+    def normals(self) -> Rows:
+        return tuple(normal for hull in self.each for normal in hull.normals)
+
+    @cached_property
+    def cells(self) -> Rows:
+        """Of each cell of directions of each hull: the first row of its candidates, and how many rows they are."""
+        lengths = [len(rows) for hull in self.each for rows in hull.cells]
+        return tuple(
+            (float(end - length), float(length)) for length, end in zip(lengths, accumulate(lengths), strict=True)
+        )
+
+    @cached_property
+    def nearby(self) -> Rows:
+        """Candidates for support points."""
+        return tuple(row for hull in self.each for rows in hull.cells for row in rows)
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[float, ...], ...]:
+        found, rows, normals, cells = [], 0, 0, 0
+        for hull in self.each:
+            grid = grid_of(hull.corners)
+            places = rows, len(hull.rows), normals, len(hull.normals), cells, grid
+            found.append(tuple(float(x) for x in (*places, *hull.middle, hull.width, hull.reach)))
+            rows, normals, cells = rows + len(hull.rows), normals + len(hull.normals), cells + 6 * grid * grid
+        return tuple(found)
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether no hull has so many corners that it takes longer to go through all of them than to look some up."""
+        return all(len(hull.corners) <= FEW for hull in self.each)
+
+    def convex(self, numbers: Scalars) -> Convex:
+        """The hull with these numbers."""
+        first, count, first_normal, normals, first_cell, grid, x, y, z, width, _ = numbers
+
+        def support(n: Vec3) -> Vec3:
+            if all(isinstance(x, (float, int, np.ndarray)) for x in (*n, first)):  # one product, not a chain of choices
+                own = self.points[AT_ONCE * int(first) : AT_ONCE * int(first + count)]
+                farthest = np.argmax(own @ np.array(np.broadcast_arrays(*n)), axis=0)
+                return Vec3(*(own[farthest, k] + 0.0 for k in range(3)))
+            if self.few:
+                return self.highest(numbers, lambda corner: corner.dot(n))[1]
+            return self._farthest(n, first_cell + cell_of(n, grid))
+
+        return Convex(support, Vec3(x, y, z), width=width, normals=Directions(self.normals, first_normal, normals))
+
+    def _farthest(self, n: Vec3, cell: Scalar) -> Vec3:
+        """The corner that is farthest in a direction, of those that can be in its cell."""
+        first, count = looked_up(self.cells, cell)
+
+        def more(state: tuple[Scalar, Rated]) -> tuple[Scalar, Rated]:
+            k, best = state
+            return k + 1, _highest_of(looked_up(self.nearby, first + k), lambda corner: corner.dot(n), best)
+
+        def turn(state: tuple[Scalar, Rated]) -> tuple[Scalar, tuple[Scalar, Rated]]:
+            there = state[0] < count
+            return there, where_needed(there, state, more, state)
+
+        most = max(int(rows) for _, rows in self.cells)
+        return iterated(most, (0.0, (LOWEST, Vec3(0.0, 0.0, 0.0))), turn)[1][1]
+
+    def highest(self, numbers: Scalars, rate: Callable[[Vec3], Scalar]) -> Rated:
+        """The highest rate of all corners of a hull, and the corner that has it first."""
+
+        start: Rated = (LOWEST, Vec3(0.0, 0.0, 0.0))
+        return swept(self.corners, numbers[0], numbers[1], start, lambda best, row: _highest_of(row, rate, best))
+
+
+def _rows(corners: Floats) -> list[tuple[float, ...]]:
+    """Several to a row; the last fills up."""
+    filled = np.concatenate([corners, np.repeat(corners[-1:], -len(corners) % AT_ONCE, axis=0)])
+    return [tuple(row) for row in filled.reshape(-1, 3 * AT_ONCE).tolist()]
+
+
+def _highest_of(row: Scalars, rate: Callable[[Vec3], Scalar], best: Rated) -> Rated:
+    """The best, or a corner of a row that is better."""
+    corners = [Vec3(*row[k : k + 3]) for k in range(0, 3 * AT_ONCE, 3)]
+    rated = [(rate(corner), corner) for corner in corners]
+    while len(rated) > 1:
+        rated = [_higher(*two) for two in zip(rated[::2], rated[1::2], strict=True)]
+    return _higher(best, rated[0])
+
+
+def _higher(one: Rated, two: Rated) -> Rated:
+    better = two[0] > one[0]
+    return where(better, two[0], one[0]), chosen(better, two[1], one[1])
+
+
+def hull(corners: Floats) -> Convex:
+    """The convex hull of points, rows of three, alone."""
+    hulls = Hulls((Hull(np.asarray(corners, dtype=np.float64)),))
+    return hulls.convex(hulls.numbers[0])
+
+
+@lru_cache(maxsize=256)
+def corners_of(shape: Shape) -> Floats:
+    """The corners of a shape's convex hull [m], shape (n, 3): of a round one, those of what is drawn of it."""
+    if isinstance(shape, ConvexHull):
+        return shape.vertices
+    vertices, _ = shape.surface()
+    return ConvexHull(vertices).vertices
+
+
+@lru_cache(maxsize=256)
+def hulls_of(shapes: tuple[Shape, ...]) -> Hulls:
+    """The hulls of these shapes, in their order."""
+    return Hulls(tuple(map(_hull_of, shapes)))
+
+
+@lru_cache(maxsize=256)
+def _hull_of(shape: Shape) -> Hull:
+    return Hull(corners_of(shape))

@@ -1,0 +1,152 @@
+"""Hulls in tables: which corners can be farthest, boxes about shapes, and one text for all hulls of a table."""
+
+import numpy as np
+import pytest
+
+import qdot.programs.expressions  # noqa: F401 - traced expressions become scalars
+from qdot.algebra import Vec3, scanned
+from qdot.collision.bounding_boxes import box_about, gap_of_boxes, height_of_box
+from qdot.collision.cells import candidates, cell_of, grid_of
+from qdot.collision.convex import convex_touches, nearest
+from qdot.collision.hulls import FEW, Hull, Hulls, hull, hulls_of
+from qdot.collision.narrow import meeting, sizes_of
+from qdot.collision.touch import FAR
+from qdot.compiler.trace import trace
+from qdot.geometry import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Plane, Sphere
+from qdot.spatial import Transform
+from tests.backends.loading import by_llvm, run
+from tests.collision.coal_shapes import pose, positions, rotations
+
+
+def rock(count, seed=0, sizes=(0.3, 0.2, 0.1)):
+    points = np.random.default_rng(seed).normal(size=(count, 3))
+    return ConvexHull(points / np.linalg.norm(points, axis=1, keepdims=True) * sizes)
+
+
+def poses(count, reach, seed=5):
+    random = np.random.default_rng(seed)
+    return rotations(random, count), positions(random, count, reach)
+
+
+CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+@pytest.mark.parametrize("corners", [CUBE, rock(12).vertices, rock(150).vertices, rock(900).vertices])
+def test_the_farthest_corner_is_a_candidate_of_its_cell(corners):
+    random = np.random.default_rng(1)
+    n = random.normal(size=(4000, 3))
+    n[:1500] *= random.choice([1e-6, 1.0, 1e6], size=(1500, 3))  # also along edges and middles of the cube's sides
+    found, grid = candidates(corners), grid_of(corners)
+    assert len(found) == 6 * grid * grid
+    cells = cell_of(Vec3(*n.T), float(grid)).astype(int)
+    for farthest, cell in zip(np.argmax(corners @ n.T, axis=0), cells, strict=True):
+        assert farthest in found[cell]
+
+
+def test_a_cell_has_few_candidates():
+    """Of 900 corners some ten: a cell is a share of 1 in 384 of all directions, and its neighbours' reach into it."""
+    assert np.mean([len(found) for found in candidates(rock(900).vertices)]) < 15
+
+
+@pytest.mark.parametrize("count", [40, 2 * FEW])
+def test_one_program_serves_all_hulls_of_a_table(count):
+    """Support points, gone through or looked up, are those of each hull alone, bit by bit."""
+    shapes = tuple(rock(count + 3 * k, seed=k) for k in range(3))
+    hulls = hulls_of(shapes)
+    n = np.random.default_rng(2).normal(size=(50, 3))
+
+    def build(n):
+        def turn(state, row):
+            return [*state[3:], *hulls.convex(row).support(Vec3(*n))]
+
+        return {"points": scanned(hulls.numbers, [0.0] * 9, turn)}
+
+    found = run(by_llvm(trace("supports", build, {"n": (3,)})), {"n": n})["points"].reshape(50, 3, 3)
+    for k, shape in enumerate(shapes):
+        np.testing.assert_array_equal(found[:, k], np.array(list(hull(shape.vertices).support(Vec3(*n.T)))).T)
+
+
+def test_hulls_of_a_table_meet_as_alone():
+    one, two = rock(30, 1), rock(50, 2)
+    hulls = hulls_of((one, two))
+    R, p = poses(2, 0.05)
+    X = [pose(R[k].tolist(), p[k].tolist()) for k in range(2)]
+    for a, b in ((one, two), (Sphere(0.1), two), (Plane(), two)):
+        numbers = [hulls.numbers[(one, two).index(x)] if isinstance(x, ConvexHull) else sizes_of(x) for x in (a, b)]
+        together = meeting(a, b, hulls).function(numbers[0], X[0], numbers[1], X[1], 0.01)
+        alone = meeting(a, b).function(sizes_of(a), X[0], sizes_of(b), X[1], 0.01)
+        assert together == alone
+        assert meeting(a, b, hulls) is meeting(a, one, hulls)
+
+
+SHAPES = [Sphere(0.2), Box(0.3, 0.2, 0.5), Cylinder(0.1, 0.4), Capsule(0.1, 0.3), Ellipsoid(0.1, 0.2, 0.3),
+          Cone(0.2, 0.5), rock(25)]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_boxes_hold_their_shapes_tightly(shape):
+    """The support in each direction of an axis lies on the box: of hulls and cones, too, whose middle is elsewhere."""
+    corners = np.asarray(shape.surface(resolution=400)[0])
+    box = box_about(shape)
+    low, high = (np.array(list(box.middle + box.half * side)) for side in (-1, 1))
+    assert (corners >= low - 1e-12).all()
+    assert (corners <= high + 1e-12).all()
+    np.testing.assert_allclose(np.ptp(corners, axis=0), high - low, rtol=1e-3)  # what is drawn of round ones is inside
+
+
+def test_gaps_of_boxes_tell_them_apart():
+    """More than zero just where boxes are apart, and then not more than their distance."""
+    R, p = poses(400, 0.4)
+    a, b = Box(0.3, 0.2, 0.5), Box(0.4, 0.1, 0.2)
+    apart = 0
+    for k in range(0, 400, 2):
+        X = [pose(R[k + i].tolist(), p[k + i].tolist()) for i in (0, 1)]
+        gap = gap_of_boxes(box_about(a), X[0], box_about(b), X[1])
+        exact = nearest(*(hull(np.asarray(s.surface()[0])).at(x) for s, x in zip((a, b), X, strict=True))).distance
+        assert (gap > 0) == (exact > 0)
+        assert gap <= max(exact, 0.0) + 1e-12
+        apart += exact > 0
+    assert 40 < apart < 160
+
+
+def test_height_of_a_box_over_a_plane():
+    shape = rock(8)
+    X = pose(poses(1, 1.0)[0][0].tolist(), [0.1, 0.2, 0.9])
+    box = box_about(shape)
+    ends = [box.middle + Vec3(*(h * s for h, s in zip(box.half, corner, strict=True))) for corner in CUBE.tolist()]
+    lowest = min((X @ end).z for end in ends)
+    assert height_of_box(Transform.identity(), box, X) == pytest.approx(lowest, abs=1e-12)
+
+
+def test_touches_of_hulls_that_overlap_are_as_deep_as_the_search_for_the_deepest_finds():
+    """The shift in a step is one of locally least length: mostly the least, never more than by which they were moved
+    into each other; of these rocks with hundreds of faces of 3 cm, at most a third more than what `nearest` finds."""
+    one, two = hull(rock(60, 3).vertices), hull(rock(90, 4).vertices)
+    R, p = poses(300, 1.0)
+    p += p / np.linalg.norm(p, axis=1, keepdims=True)
+    apart, moved = nearest(one, two.at(pose(R, p))), 10 ** np.random.default_rng(3).uniform(-5, -2.5, 300)
+    inside = two.at(pose(R, p - np.array(list(apart.normal * (apart.distance + moved))).T))
+    exact, found = nearest(one, inside).distance, convex_touches(one, inside, 0.0)[0].distance
+    assert (found < 0).all()
+    assert (-found <= moved + 1e-9).all()
+    assert np.max(found / exact) < 4 / 3
+    assert abs(np.median(found / exact) - 1) < 0.01
+
+
+def test_touches_beyond_the_margin_are_told_to_be():
+    """A search stops as soon as shapes are known to be farther apart; what it gives is beyond the margin then."""
+    one, two = hull(rock(60, 3).vertices), hull(rock(90, 4).vertices)
+    moved = two.at(pose(*poses(200, 0.4)))
+    exact, found = nearest(one, moved).distance, convex_touches(one, moved, 0.02)[0].distance
+    near = exact < 0.02
+    assert 10 < near.sum() < 190
+    np.testing.assert_array_equal(near, found < 0.02)
+    np.testing.assert_allclose(found[near & (exact > 0)], exact[near & (exact > 0)], atol=1e-9)
+    assert (found < FAR).all()
+
+
+def test_a_table_knows_where_each_hull_begins():
+    hulls = Hulls(tuple(Hull(rock(20, k).vertices) for k in range(3)))
+    rows = [numbers[:2] for numbers in hulls.numbers]
+    assert [first for first, _ in rows] == [0, rows[0][1], rows[0][1] + rows[1][1]]
+    assert len(hulls.corners) == sum(count for _, count in rows)
