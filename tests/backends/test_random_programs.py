@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from qdot.compiler.graph import BLOCKS
 from qdot.compiler.interpret import interpret
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Program
@@ -50,7 +51,7 @@ def test_the_programs_are_worth_comparing() -> None:
     decided, finite, tight = [], [], []
 
     @given(programs(), SEEDS)
-    @settings(max_examples=300, derandomize=True, database=None, **QUIET)
+    @settings(max_examples=500, derandomize=True, database=None, **QUIET)
     def look(program: Program, seed: int) -> None:
         inputs = rows_for(program, seed, BATCH)
         seen.update(used_ops(program))
@@ -62,7 +63,7 @@ def test_the_programs_are_worth_comparing() -> None:
             tight.extend((errors <= 1e-10 * (1.0 + np.abs(rows)))[np.isfinite(rows)].ravel())
 
     look()
-    assert seen >= {*OPS, "for", "while", "when", "constant", "input"}
+    assert seen >= {*OPS, *BLOCKS, "entry", "constant", "input"}
     assert np.mean(decided) > 0.7
     assert np.mean(finite) > 0.6
     assert np.mean(tight) > 0.9
