@@ -63,6 +63,11 @@ def is_hull(shape: Shape) -> bool:
     return type(shape) not in CONVEX and not isinstance(shape, (Plane, HeightField, Placed))
 
 
+def has_closed_form(a: Shape, b: Shape) -> bool:
+    """Whether the touches of two shapes need no search."""
+    return (type(a), type(b)) in _CLOSED_FORMS or (type(b), type(a)) in _CLOSED_FORMS
+
+
 def meeting(a: Shape, b: Shape, hulls: Hulls | None = None) -> Meeting:
     """The narrow phase of two shapes, each in its own frame; a mesh collides as its convex hull.
 

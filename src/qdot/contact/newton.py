@@ -20,7 +20,7 @@ from qdot.algebra.sparse import Row
 from qdot.algorithms.articulated import Articulated
 from qdot.algorithms.crba import joint_space
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Rowed
+from qdot.contact.constraints import Rates, Rowed
 from qdot.contact.soft_laws import Law
 from qdot.spatial import ArticulatedInertia
 
@@ -33,8 +33,22 @@ Met: TypeAlias = tuple[Rowed, list[Scalar]]
 FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
 
+LARGE = 24
+"""Freedoms from which H is made in full only where rare constraints act."""
 
-def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]]) -> list[Scalar]:
+
+class _Opposed(NamedTuple):
+    """What H is made of beside rows: what opposes motion of each body and each freedom; J a - a_ref of constraints by
+    rows, and of rare ones; and the right side."""
+
+    K: list[ArticulatedInertia]
+    diagonal: list[Scalar]
+    joining: Rates
+    rare: Rates
+    down: list[Scalar]
+
+
+def newton_step(problem: Problem, g: Scalars, ys: Rates) -> list[Scalar]:
     """-H⁻¹ g, at J a - a_ref of every constraint."""
     K = [ArticulatedInertia.of(I) for I in problem.inertias]
     left = iter(ys)
@@ -42,25 +56,32 @@ def newton_step(problem: Problem, g: Scalars, ys: Sequence[list[Scalar]]) -> lis
         body = contact.body
         K[body] = where_needed(contact.acts, (next(left), K[body]), contact.stiffened, K[body])
     diagonal = list(armature(problem.model))
-    joining: list[Met] = []
+    joining: list[Rowed] = []
+    joining_ys: Rates = []
     for row in problem.rowed:
         y = next(left)
         if len(row.J) == 1 and len(row.J[0]) == 1:
             ((k, x),) = row.J[0].items()
             diagonal[k] = diagonal[k] + x * x * row.law.curvature(y)[0][0]
         else:
-            joining.append((row, y))
-    rare = list(zip(problem.rare, left, strict=True))
-    down = [-x for x in g]
-    if sum(len(row.J) for row, _ in (*joining, *rare)) > max(FEW * problem.model.nv, 8):
-        return _in_full(problem, K, diagonal, joining, rare, down)
-    solver = Articulated.of(problem.model, problem.at, K, diagonal)
-    return _joined(solver, joining, rare, solver.solve(down))
+            joining.append(row)
+            joining_ys.append(y)
+    opposed = _Opposed(K, diagonal, joining_ys, list(left), [-x for x in g])
+    one_by_one, in_full = partial(_one_by_one, problem, joining), partial(_in_full, problem, joining)
+    nv, rare = problem.model.nv, problem.rare
+    if sum(len(row.J) for row in (*joining, *rare)) <= max(FEW * nv, 8):
+        return one_by_one(rare, opposed)
+    if nv < LARGE or not rare:
+        return in_full(rare, opposed)
+    stiffness = sum((row.law.D for row in rare), start=0)
+    p = where_needed(stiffness > 0, opposed, partial(in_full, rare), [0.0] * nv)
+    return where_needed(stiffness <= 0, opposed._replace(rare=[]), partial(one_by_one, []), p)
 
 
-def _joined(solver: Articulated, joining: Sequence[Met], rare: Sequence[Met], p: list[Scalar]) -> list[Scalar]:
-    """p corrected for constraints given by rows, one after the other: each for those before it, too."""
-    n = len(p)
+def _one_by_one(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
+    """H⁻¹ times a vector by articulated bodies, corrected for one row after the other, each for those before, too."""
+    solver = Articulated.of(problem.model, problem.at, given.K, given.diagonal)
+    p, n = solver.solve(given.down), problem.model.nv
     before: list[_Added] = []
 
     def corrected(row: Rowed, given: tuple[list[Scalar], list[Scalar]]) -> tuple[list[Scalar], list[_Added]]:
@@ -76,10 +97,10 @@ def _joined(solver: Articulated, joining: Sequence[Met], rare: Sequence[Met], p:
             known.append(_Added(u, share))
         return p, known[len(before) :]
 
-    for row, y in joining:
+    for row, y in zip(joining, given.joining, strict=True):
         p, added = corrected(row, (y, p))
         before += added
-    for row, y in rare:
+    for row, y in zip(rare, given.rare, strict=True):
         otherwise = p, [_Added([0.0] * n, 0.0) for _ in row.J]
         p, added = where_needed(row.acts, (y, p), partial(corrected, row), otherwise)
         before += added
@@ -117,30 +138,23 @@ def _halves(J: Sequence[Row], C: Matrix) -> list[Row]:
     ]
 
 
-def _in_full(
-    problem: Problem,
-    K: Sequence[ArticulatedInertia],
-    diagonal: Scalars,
-    joining: Sequence[Met],
-    rare: Sequence[Met],
-    down: Scalars,
-) -> list[Scalar]:
+def _in_full(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
     """H⁻¹ times a vector, by H itself."""
-    model, Kc = problem.model, list(K)
+    model, Kc = problem.model, list(given.K)
     for body in reversed(model.bodies):
         Kc[body.parent] = Kc[body.parent] + Kc[body.index]
     H = joint_space(model, problem.at, Kc)
-    for k, d in enumerate(diagonal):
+    for k, d in enumerate(given.diagonal):
         H[k][k] = H[k][k] + d
     lower = [row[: k + 1] for k, row in enumerate(H)]
-    for row, y in joining:
+    for row, y in zip(joining, given.joining, strict=True):
         lower = _with_rows(lower, row.J, row.law.curvature(y))
     kinds: dict[Law, list[Met]] = {}
-    for row, y in rare:
+    for row, y in zip(rare, given.rare, strict=True):
         kinds.setdefault(replace(row.law, D=1.0), []).append((row, y))
     for law, alike in kinds.items():
         lower = _with_places(lower, law, alike)
-    return TreeFactors.of(lower, range(-1, len(down) - 1)).solve(down)
+    return TreeFactors.of(lower, range(-1, model.nv - 1)).solve(given.down)
 
 
 def _with_places(lower: Matrix, law: Law, alike: Sequence[Met]) -> Matrix:

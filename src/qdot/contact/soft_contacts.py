@@ -11,7 +11,7 @@ from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, maximum, s
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import dense, times
 from qdot.algorithms.frames import Frames
-from qdot.collision.narrow import bounding_radius, meeting, sizes_of
+from qdot.collision.narrow import bounding_radius, has_closed_form, meeting, sizes_of
 from qdot.collision.pairs import Pair, pairs
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import axis
@@ -124,14 +124,18 @@ class Parted(NamedTuple):
 
 @lru_cache(maxsize=64)
 def parted(model: Model, most: int) -> Parted:
-    """Between bodies all touches share places, for few are there at a time; with what stands still they do where there
-    are more than `most`."""
+    """Between bodies all touches share places, for few are there at a time; with what stands still those do that are
+    searched for, as of hulls, and all where there are more than `most`."""
     can_move = moves(model)
-    between = [pair for pair in pairs(model) if can_move[pair.first.body] and can_move[pair.second.body]]
-    ground = [pair for pair in pairs(model) if not (can_move[pair.first.body] and can_move[pair.second.body])]
-    if sum(meeting(pair.first.shape, pair.second.shape).count for pair in ground) > most:
-        return Parted([], ground + between)
-    return Parted(ground, between)
+    alone: list[Pair] = []
+    sharing: list[Pair] = []
+    for pair in pairs(model):
+        is_ground = not all(can_move[part.body] for part in pair.parts)
+        is_brief = has_closed_form(pair.first.shape, pair.second.shape)
+        (alone if is_ground and is_brief else sharing).append(pair)
+    if sum(meeting(pair.first.shape, pair.second.shape).count for pair in alone) > most:
+        return Parted([], [*alone, *sharing])
+    return Parted(alone, sharing)
 
 
 class OnGround(NamedTuple):

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qdot.algebra import Scalar, Scalars, derivative
+from qdot.algebra import Scalar, Scalars, derivative, is_zero
 from qdot.algebra.elimination import Eliminated
-from qdot.algebra.linalg import dot
+from qdot.algebra.linalg import TreeFactors, dot
 from qdot.algorithms.configuration import carried_rate
 from qdot.algorithms.constraints.rows import times, transposed_times
 from qdot.algorithms.crba import mass_matrix
@@ -56,6 +56,10 @@ class ImplicitVelocity(Integrator):
         f = added(forces([0] * n), system.pushed(phase, inputs))
         side = [dt * (x if self.coriolis else x - y) for x, y in zip(f, c, strict=True)]
         rows = system.rows(phase.time, phase.q, phase.v)
+        if not rows.J and all(is_zero(x) for k, column in enumerate(D) for i, x in enumerate(column) if i != k):
+            v = added(phase.v, TreeFactors.of(A, model.dof_parents).solve(side))  # it branches as M does
+            work = self._powers(system, phase, inputs, v, [0] * n)
+            return Stepped(along_chord(system, phase, v, [0] * n, work, inputs, dt))
         turned = times(rows.J, carried_rate(model, phase.v))
         bias = [b + x for b, x in zip(rows.bias, turned, strict=True)]
         equations = Eliminated.saddle(A, rows.J, rows.J)
