@@ -206,6 +206,8 @@ class Nodes:
             return a if known else b
         if a == b:
             return a
+        if self.constants[a] == 0 and self.constants[b] == 0:  # of either sign
+            return self.zero
         if self.ops[condition] == "not":
             return self.select(self.args[condition][0], b, a)
         return self.node("select", (condition, a, b))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from qdot.algebra import Scalar, Scalars
-from qdot.algorithms.frames import Choice, body_frames
+from qdot.algorithms.frames import Choice, body_frames, root_frame
 from qdot.algorithms.limits import limited
 from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
 from qdot.contact.soft import Soft
@@ -42,6 +42,8 @@ def stepped(
 ) -> dict[str, Any]:
     """The state after one step. `timing` is (start, dt) [s], and `count`, one number, how many steps were done since
     the start: time is counted, not summed up, so that it does not drift."""
+    if isinstance(setup.contact, Soft):  # which needs all in one frame
+        frames = root_frame
     system = System(model, setup, frames)
     if integrator.settles and not system.is_bounded:
         system = System(model, replace(setup, stabilisation=Drifting()), frames)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from qdot.algebra import Scalar, Scalars, derivative, is_zero
 from qdot.algebra.elimination import Eliminated
-from qdot.algebra.linalg import TreeFactors, dot
+from qdot.algebra.linalg import TreeFactors, dot, matvec
 from qdot.algorithms.configuration import carried_rate
 from qdot.algorithms.constraints.rows import times, transposed_times
 from qdot.algorithms.crba import mass_matrix
@@ -41,7 +41,6 @@ class ImplicitVelocity(Integrator):
 
     def step(self, system: System, phase: Phase, inputs: Inputs, dt: Scalar, memory: Sequence[Scalar]) -> Stepped:
         model, n = system.model, system.model.nv
-        c = _products(system, phase, phase.v)
 
         def forces(dv: Scalars) -> list[Scalar]:
             v = added(phase.v, dv)
@@ -52,6 +51,8 @@ class ImplicitVelocity(Integrator):
 
         D = [derivative(forces, unit(n, k)) for k in range(n)]  # by columns
         M = mass_matrix(model, phase.q, frames=system.frames)
+        still, _ = newton_euler(model, phase.q, phase.v, [0] * n, frames=system.frames)
+        c = added(still, matvec(M, carried_rate(model, phase.v)))
         A = [[M[i][k] - dt * D[k][i] for k in range(n)] for i in range(n)]
         f = added(forces([0] * n), system.pushed(phase, inputs))
         side = [dt * (x if self.coriolis else x - y) for x, y in zip(f, c, strict=True)]
