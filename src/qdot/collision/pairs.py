@@ -10,6 +10,7 @@ within a pair: by kind of shape, then by body.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 from qdot.algebra import is_zero
@@ -54,6 +55,7 @@ class Pair:
         return self.first, self.second
 
 
+@lru_cache(maxsize=64)
 def pairs(model: Model) -> tuple[Pair, ...]:
     """All pairs of shapes that may touch; none where the model's options switch contacts off."""
     if {"contact", "constraint"} & model.description.options.disabled:

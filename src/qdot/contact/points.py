@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
 
@@ -163,6 +164,7 @@ def smallest(model: Model) -> float:
     return min((bounding_radius(part.shape) or 0.0 for part in _moving_parts(model)), default=0.0)
 
 
+@lru_cache(maxsize=64)
 def told(model: Model) -> str:
     """All pairs of shapes that may touch, and how, as a short text: equal where they are."""
     return blake2b(pickle.dumps(pairs(model)), digest_size=16).hexdigest()
