@@ -200,7 +200,7 @@ def test_ten_boxes_stay_where_they_were_put():
         boxes += box(f"box {k}", f"0 0 {0.1 + 0.2 * k}", half, planar(str(k)), more='contype="0" conaffinity="0"')
         pairs += f'<pair geom1="box {k - 1}" geom2="box {k}"/>' if k else ""
     model = scene(boxes, more=f"<contact>{pairs}</contact>")
-    kind = Hard(solver="pgs", sweeps=200, room=None)
+    kind = Hard(solver="pgs", sweeps=200, room=100)
     run = qdot.simulate(model, None, 60.0, 0.01, contact=kind, record=100)
     moved = np.abs(run.q - run.q[0]).max(axis=1)
     assert moved.max() < 1e-4

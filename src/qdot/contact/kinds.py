@@ -26,8 +26,8 @@ class Hard:
     What approaches faster than `resting` [m/s] parts with `restitution` times that. `solver` is "coulomb", which solves
     the law to rounding, or "pgs", at most so many `sweeps` from contact to contact, for piles of bodies. What has got
     into each other is parted by "projection", at the end of each step and without speed, or by "baumgarte", a fifth of
-    it in each step. `room` is how many contacts between bodies there may be at a time, of those that are alike; None:
-    all that may be.
+    it in each step. `room` is how many contacts between bodies there may be at a time, of those that are alike: where
+    there are more, a run stops and says so. None: as many as it needs.
     """
 
     restitution: float = 0.0
@@ -35,7 +35,7 @@ class Hard:
     sweeps: int = 100
     position: str = "projection"
     resting: float = 0.01
-    room: int | None = 8
+    room: int | None = None
 
     def __post_init__(self) -> None:
         require_share("Hard", "restitution", self.restitution)
@@ -65,7 +65,7 @@ class Lcp:
     restitution: float = 0.0
     position: str = "projection"
     resting: float = 0.01
-    room: int | None = 8
+    room: int | None = None
 
     def __post_init__(self) -> None:
         n = self.directions
@@ -127,7 +127,7 @@ class Penalty:
     stiffness: float = 1e4
     damping: float = 100.0
     slip: float = 0.01
-    room: int | None = 8
+    room: int | None = None
 
     def __post_init__(self) -> None:
         require_positive("Penalty", "stiffness", self.stiffness)

@@ -13,13 +13,13 @@ from qdot.algorithms.kinematics import world_poses
 from qdot.collision.pairs import Pair, Part
 from qdot.collision.touch import Touch
 from qdot.contact.between import Kind as Alike, filled
-from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
+from qdot.contact.kinds import Hard, Impulse, Penalty
 from qdot.contact.penalty import penalty_forces
-from qdot.contact.points import AHEAD, Points, points, reach_of
-from qdot.contact.soft import Soft, soft_problem
+from qdot.contact.points import Points
+from qdot.contact.soft import Soft
 from qdot.contact.soft_contacts import MOST_ALONE, contact_frame, parted, touches_of
 from qdot.description import WORLD
-from qdot.errors import SimulationError, ValueShapeError
+from qdot.errors import ValueShapeError
 from qdot.model.model import Model
 from qdot.programs.parameters import with_parameters
 from qdot.simulation.phase import Phase, along
@@ -170,35 +170,3 @@ def _contact(
 
 def _array(x: Vec3) -> Array:
     return np.array([float(a) for a in x])
-
-
-def require_room(run: Trajectory, row: int) -> None:
-    """Raise where the last state of a run (of a batch: of this one) has more contacts between bodies than there is room
-    for."""
-    system = run.system
-    kind = None if system is None else system.setup.contact
-    if kind is None or isinstance(kind, Impulse):
-        return
-    one = run if run.batch is None else run[row]
-    model, q, v = run.model, one.q[-1].tolist(), one.v[-1].tolist()
-    dt = one.checkpoint.dt if one.checkpoint is not None else 0.0
-    # Velocities that a step is solved for are those that weight has changed, too.
-    reach = reach_of(model, q, v, dt) + AHEAD * dt * dt * _weight(model) if isinstance(kind, (Hard, Lcp)) else 0.0
-    if isinstance(kind, Soft):
-        missed = soft_problem(model, q, v, [0.0] * model.nv, dt, kind).missed
-    else:
-        missed = points(model, q, reach, kind.room).missed
-    if missed > 0:
-        name, there = type(kind).__name__, sum(p.present for p in points(model, q, reach).points)
-        raise SimulationError(
-            f"model {model.name!r}: at t = {one.time[-1]:.6g} s {int(missed)} contacts between bodies found no room; "
-            f"take more: contact=qdot.contact.{name}(room={int(there) + 4})",
-            time=float(one.time[-1]),
-            run=run,
-            row=None if run.batch is None else row,
-            cause="too many contacts",
-        )
-
-
-def _weight(model: Model) -> float:
-    return float(np.linalg.norm([float(x) for x in model.gravity]))

@@ -93,6 +93,8 @@ class Watch:
         self._values = np.empty((batch or 1, len(events)))
         for k, event in enumerate(events):
             self._values[:, k] = _number(event, event.value(time, list(q.T), list(v.T)))
+        self._began = self._values
+        """Where the last window began."""
         self._held: dict[str, Array] = {}
         """State and results of runs that have ended, (batch, n)."""
 
@@ -106,10 +108,19 @@ class Watch:
         if self._batch is None:
             self.ended[:] = np.nan
 
-    def forget(self, time: float) -> None:
-        """Nothing happened after this time: what led there was no motion."""
+    def forget(self, window: Mapping[str, Array], time: float) -> None:
+        """Nothing happened after this time, to which the good rows of the last window lead: what followed was no
+        motion."""
+        if self._events:
+            last = window["events"][-1:].copy()
+            self._values = last.reshape(self._values.shape) if len(last) else self._began
         self.happened = [event for event in self.happened if event.time <= time]
         self.ended[self.ended > time] = np.nan
+
+    def remember(self, fresh: Array) -> None:
+        """From now on an integrator's memory is as long as this, which runs that have ended hold."""
+        if "memory" in self._held:
+            self._held["memory"] = np.tile(fresh, (len(self.ended), 1))
 
     def look(
         self, window: dict[str, Array], times: Array, dt: float, fresh: Array, shorter: Shorter
@@ -120,6 +131,7 @@ class Watch:
             return window
         rows = {name: x if self._batch is not None else x[:, None] for name, x in window.items()}
         self._hold(rows, 0, np.flatnonzero(np.isfinite(self.ended)))
+        self._began = self._values
         g = np.concatenate([self._values[None], rows["events"]])
         steps, runs, which = self._crossings(g)
         ends = np.concatenate([rows[name][steps + 1, runs] for name in ("q", "v")], axis=1)

@@ -227,7 +227,7 @@ def explained(
     window of the bad step, `drives` where control and tau come from."""
     row = None if run.batch is None else bad.row
     q, v, w = ((x if row is None else x[row]) for x in (run.q, run.v, run.activation))
-    own, given = _own_system(system, bad, inputs[0]), _own_inputs(bad, *inputs)
+    own, given = own_system(system, bad, inputs[0]), own_inputs(bad, *inputs)
 
     def point(k: int) -> Point:
         """The state of a record."""
@@ -277,7 +277,7 @@ def _as_many(found: Iterator[Finding]) -> Iterator[Finding]:
         yield from found
 
 
-def _own_system(system: System, bad: Bad, held: Mapping[str, Any]) -> System:
+def own_system(system: System, bad: Bad, held: Mapping[str, Any]) -> System:
     """With the constants of the run that failed."""
     given = {}
     for path in held.keys() - {"timing", "control", "tau"}:
@@ -287,7 +287,7 @@ def _own_system(system: System, bad: Bad, held: Mapping[str, Any]) -> System:
     return System(model, replace(system.setup, ledger=False))
 
 
-def _own_inputs(bad: Bad, held: Mapping[str, Any], driven: Mapping[str, Any]) -> Inputs:
+def own_inputs(bad: Bad, held: Mapping[str, Any], driven: Mapping[str, Any]) -> Inputs:
     """Of the run that failed, in its bad step."""
     rows = (driven[name][bad.step - 1] if name in driven else np.asarray(held[name]) for name in ("control", "tau"))
     control, tau = (lanes(x[bad.row] if x.ndim == 2 else x) for x in rows)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+MOST_MEMORY = 2**28
+"""Bytes of one window."""
+
+
 class Records:
     """The rows that are kept of a simulation: of its state, and of results that belong to the step before a row."""
 
@@ -31,6 +35,12 @@ class Records:
         self.last = {name: first[name][0] for name in self.state}
         """The state that was come to, kept or not."""
 
+    @property
+    def longest(self) -> int:
+        """Steps that a window may have."""
+        row = sum(self.state.values()) + sum(self.results.values())
+        return max(1, MOST_MEMORY // (self.dtype.itemsize * row * (self.batch or 1)))
+
     def window(self, steps: int) -> dict[str, Array]:
         """Memory for a rollout from the last row: states (steps + 1, …), the first filled in, results (steps, …)."""
         found = self._room(self.state, steps + 1) | self._room(self.results, steps)
@@ -48,6 +58,10 @@ class Records:
         if len(part["count"]):
             self.parts.append(part)
         self.last = {name: window[name][-1] for name in self.state}
+
+    def remember(self, memory: Array) -> None:
+        """Go on with another memory of the integrator's, (n,) or (batch, n)."""
+        self.last["memory"], self.state["memory"] = memory, memory.shape[-1]
 
     def array(self, name: str) -> Array:
         """All rows of a name, (records, n) or (batch, records, n)."""

@@ -122,7 +122,7 @@ def _content(run: Trajectory) -> tuple[Arrays, dict[str, Any], Report]:
         arrays |= {f"events/{name}": np.array([getattr(e.state, name) for e in run.events]) for name in ("q", "v")}
     if run.checkpoint is not None:
         point = run.checkpoint
-        about["checkpoint"] = {"start": point.start, "dt": point.dt, "integrator": point.integrator}
+        about["checkpoint"] = {"start": point.start, "dt": point.dt, "integrator": point.integrator, "room": point.room}
         arrays |= {"checkpoint/count": point.count, "checkpoint/memory": point.memory}
     report = Report()
     try:

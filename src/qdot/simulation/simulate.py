@@ -5,17 +5,18 @@ from __future__ import annotations
 import time as clock
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.contact.kinds import Hard, Impulse, Kind, Lcp
+from qdot.contact.kinds import Kind
 from qdot.model.model import Model, require_model
 from qdot.programs import parameters as constants
+from qdot.programs.compiled import Compiled
 from qdot.simulation import arguments
 from qdot.simulation.afterwards import inputs_of, multipliers_of
 from qdot.simulation.bounds import LimitKind, Stops
-from qdot.simulation.contacts import require_room
 from qdot.simulation.controls import Drive
 from qdot.simulation.events import Event, Watch, events_of
 from qdot.simulation.explain import Ordinary, explained
@@ -25,10 +26,10 @@ from qdot.simulation.precision import dtype_of, require_countable, require_enoug
 from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
 from qdot.simulation.records import Records
-from qdot.simulation.reporting import COLUMNS
+from qdot.simulation.room import found_no_room, memory_with_room, missed_in_step, room_of, with_more_room, with_room
 from qdot.simulation.stabilisation import Projection, Stabilisation
 from qdot.simulation.step_program import step_program
-from qdot.simulation.stepping import memory_of
+from qdot.simulation.stepping import memory_of, results_of
 from qdot.simulation.system import Constraint, Setup, System
 from qdot.simulation.trajectory import Checkpoint, Trajectory
 from qdot.simulation.tunnelling import Passed, passed_through
@@ -49,9 +50,6 @@ SECONDS_PER_OPERATION = 1e-9
 
 FEW_STEPS = 8
 """That a single run takes quicker one by one: arranging a rollout costs as much."""
-
-MOST_MEMORY = 2**28
-"""Bytes of one piece of a run."""
 
 
 def simulate(
@@ -122,7 +120,9 @@ class Simulation:
             parameters = before.parameters if parameters is None else parameters
         self._dt = arguments.step_of(model, dt)
         self._start = arguments.start_of(start)
-        kind = arguments.contact_of(model, contact)
+        self._asked = arguments.contact_of(model, contact)
+        room = None if before is None or before.checkpoint is None else before.checkpoint.room
+        kind = with_room(model, self._asked, room)
         self.integrator = arguments.integrator_for(kind, integrator)
         self.dtype = dtype_of(dtype, None if before is None else before.q)
         require_enough_digits(self.dtype, kind, self.integrator)
@@ -160,8 +160,10 @@ class Simulation:
         }  # fmt: skip
         if before is not None:
             kept = before.carried(self.dt, self._system.ledger, self.integrator.name)
+            if "memory" in kept:
+                kept["memory"] = memory_with_room(kept["memory"], self._system, self.integrator, room)
             first |= {name: x for name, x in kept.items() if x.shape[-1] == first[name].shape[-1]}
-        self._records = Records(first, self._results(), batch, self.dtype)
+        self._records = Records(first, results_of(self._system), batch, self.dtype)
         last = self._records.last
         self._watch = Watch(model, self.setup.events, batch, self.time, last["q"], last["v"])
         self._spent = 0.0
@@ -169,7 +171,12 @@ class Simulation:
         projected = self.integrator.settles or isinstance(self.setup.stabilisation, Projection)
         driven = control is not None or tau is not None or bool(self._parameters)
         self._ordinary = Ordinary.of(self._system, self.dt, projected, q, v, driven=driven)
-        self._program = step_program(model, self.setup, self.integrator, tuple(self._parameters), self.dtype.name)
+        self._program = self._compiled()
+        self._known: dict[str, Array] = {}
+        """What functions of Python's said for the next step already."""
+
+    def _compiled(self) -> Compiled:
+        return step_program(self.model, self.setup, self.integrator, tuple(self._parameters), self.dtype.name)
 
     @property
     def dt(self) -> float:
@@ -190,6 +197,7 @@ class Simulation:
     def trajectory(self) -> Trajectory:
         """All that was recorded so far."""
         records, system = self._records, self._system
+        count, memory = (records.last[name].copy() for name in ("count", "memory"))
         return Trajectory(
             self.model,
             self.start + records.steps() * self.dt,
@@ -208,7 +216,7 @@ class Simulation:
             tunnels=tuple(self._tunnels),
             system=self._system,
             checkpoint=Checkpoint(
-                self.start, self.dt, self.integrator.name, records.last["count"].copy(), records.last["memory"].copy()
+                self.start, self.dt, self.integrator.name, count, memory, room_of(self.setup.contact)
             ),
             computing=self._spent,
             events=tuple(self._watch.happened),
@@ -231,7 +239,7 @@ class Simulation:
         require_countable(self.dtype, float(self._records.last["count"].flat[0]) + steps)
         self._control.require_rows(steps, "control")
         self._tau.require_rows(steps, "tau")
-        done, size = 0, min(self._first_piece, self._longest)
+        done, size = 0, min(self._first_piece, self._records.longest)
         self._watch.resume()
         with Progress(steps, self.dt, progress) as shown:
             while done < steps and not self._watch.over:
@@ -240,18 +248,25 @@ class Simulation:
                 window, held, driven = self._rolled(done, size, threads)
                 window = self._watched(window, held, driven)
                 bad = self._ordinary.first_bad(window)
-                window = window if bad is None else bad.before(window)
+                missed, more = 0, None
+                if bad is not None:
+                    window = bad.before(window)
+                    self._watch.forget(window, self.start + float(window["count"][-1].flat[0]) * self.dt)
+                    missed = missed_in_step(bad, window, self._system, self.integrator, held, driven)
+                    more = with_more_room(self.model, self._asked, self.setup.contact, missed)
                 self._look_for_tunnels(window)
                 came = len(window["count"]) - 1
                 ends = list(range(record - 1 - done % record, came, record)) if record > 1 else []
                 done += came
-                at_end = done == steps or self._watch.over or bad is not None
+                at_end = done == steps or self._watch.over or (bad is not None and more is None)
                 if record > 1 and came and at_end and ends[-1:] != [came - 1]:
                     ends.append(came - 1)
                 self._records.keep(window, slice(came) if record == 1 else ends, driven)
-                if bad is not None:
-                    self._watch.forget(self.time)
-                    require_room(self.trajectory, bad.row)
+                if bad is not None and more is not None:
+                    self._make_room(more, {name: driven[name][came] for name in self._called})
+                elif bad is not None:
+                    if missed:
+                        raise found_no_room(self.trajectory, bad.row, self.setup.contact, missed)
                     drives = {"control": self._control, "tau": self._tau}
                     raise explained(
                         bad, self.trajectory, self._system, self.integrator, self._ordinary, (held, driven), drives
@@ -259,7 +274,22 @@ class Simulation:
                 shown.at(done)
                 self._spent += clock.perf_counter() - began
                 if clock.perf_counter() - began < BETWEEN_LOOKS / 2:
-                    size = min(2 * size, self._longest)
+                    size = min(2 * size, self._records.longest)
+
+    def _make_room(self, kind: Kind, known: dict[str, Array]) -> None:
+        """Go on with more room for contacts; what functions of Python's say in the next step is known."""
+        before = room_of(self.setup.contact)
+        self.setup = replace(self.setup, contact=kind)
+        self._system = replace(self._system, setup=self.setup)
+        memory = self._records.last["memory"]
+        self._records.remember(memory_with_room(memory, self._system, self.integrator, before))
+        self._watch.remember(np.array(memory_of(self._system, self.integrator), dtype=float))
+        self._program, self._known = self._compiled(), known
+
+    @property
+    def _called(self) -> dict[str, Drive]:
+        """What functions of Python's drive."""
+        return {n: d for n, d in (("control", self._control), ("tau", self._tau)) if d.called is not None}
 
     def _look_for_tunnels(self, window: Mapping[str, Array]) -> None:
         """Warn of shapes that passed through each other; hard contacts look ahead."""
@@ -274,7 +304,7 @@ class Simulation:
         """A window of so many steps, run after `done` steps of this call; what was held in it, and what had a row for
         each step. Functions of Python's are called before each step, and their rows kept."""
         window, (held, driven) = self._records.window(size), self._inputs(done, size)
-        called = {n: d for n, d in (("control", self._control), ("tau", self._tau)) if d.called is not None}
+        called = self._called
         if not called and (size > FEW_STEPS or self._records.batch is not None):
             self._program.rollout(size, window, held, driven, threads)
             return window, held, driven
@@ -284,7 +314,8 @@ class Simulation:
             q, v, time = window["q"][k], window["v"][k], self.start + float(window["count"][k].flat[0]) * self.dt
             try:
                 for name, drive in called.items():
-                    driven[name][k] = drive.value(time, q, v, name)
+                    known = self._known.pop(name, None)
+                    driven[name][k] = drive.value(time, q, v, name) if known is None else known
             except BaseException:
                 self._records.keep(_first(window, k, self._records.state), slice(k), _first(driven, k))
                 raise
@@ -350,13 +381,7 @@ class Simulation:
     def _first_piece(self) -> int:
         """Steps that should take half of the time between looks, by the operations of one."""
         seconds = SECONDS_PER_OPERATION * self._program.operations * max(1.0, (self._records.batch or 1) / 8)
-        calls = self._control.called is not None or self._tau.called is not None
-        return FIRST_PIECE if calls else max(FIRST_PIECE, int(BETWEEN_LOOKS / 2 / max(seconds, 1e-9)))
-
-    @property
-    def _longest(self) -> int:
-        row = sum(self._records.state.values()) + sum(self._records.results.values())
-        return max(1, MOST_MEMORY // (self.dtype.itemsize * row * (self._records.batch or 1)))
+        return FIRST_PIECE if self._called else max(FIRST_PIECE, int(BETWEEN_LOOKS / 2 / max(seconds, 1e-9)))
 
     def _inputs(self, done: int, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is held, and what has a row for each step, of the piece that begins after `done` steps of this run."""
@@ -368,14 +393,6 @@ class Simulation:
             elif drive.called is None:
                 held[name] = drive.held
         return held, driven
-
-    def _results(self) -> dict[str, int]:
-        found = {"drift": 2} if self._system.row_count else {}
-        if self.setup.residuals or isinstance(self.setup.contact, (Hard, Lcp, Impulse)):
-            found["contact"] = len(COLUMNS)
-        if self._system.may_tunnel:
-            found["crossings"] = 1
-        return found | ({"events": len(self.setup.events)} if self.setup.events else {})
 
 
 def _first(arrays: Mapping[str, Array], steps: int, state: Iterable[str] = ()) -> dict[str, Array]:

@@ -31,6 +31,7 @@ def softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list
     """Under joint forces that no contact or constraint makes, (nv,). Infinite where a contact found no room: such a
     step must not pass for one."""
     problem, found = solved_at(system, kind, phase, inputs, total)
+    system.missed.append(problem.missed)
     a = [where(problem.missed > 0, inf, x) for x in found.a]
     forces = problem.forces(found.ys)
     return Softly(a, {cause: problem.joint_forces(forces, cause) for cause in CAUSES})

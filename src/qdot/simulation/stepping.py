@@ -15,7 +15,7 @@ from qdot.simulation.bounds import Stops
 from qdot.simulation.impacts import Bouncing
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase
-from qdot.simulation.reporting import Report, pushing_report
+from qdot.simulation.reporting import COLUMNS, Report, pushing_report
 from qdot.simulation.softly import solved_at
 from qdot.simulation.stabilisation import Drifting
 from qdot.simulation.striking import Striking
@@ -48,7 +48,7 @@ def stepped(
     if integrator.settles and not system.is_bounded:
         system = System(model, replace(setup, stabilisation=Drifting()), frames)
     start, dt = timing
-    own, guess = _parted(system, integrator, memory)
+    own, guess = memory_parts(system, integrator, memory)
     inputs = Inputs(list(control), list(tau), dt, guess=guess)
     before = Phase(start + count[0] * dt, list(q), list(v), list(activation), list(work))
     stepped, report = settled_step(system, integrator, before, inputs, dt, own)
@@ -123,9 +123,20 @@ def memory_of(system: System, integrator: Integrator) -> list[float]:
     return [*integrator.memory(system), *[0.0] * size]
 
 
-def _parted(system: System, integrator: Integrator, memory: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+def memory_parts(system: System, integrator: Integrator, memory: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    """What the integrator remembers, and the guess."""
     size = len(integrator.memory(system))
     return list(memory[:size]), list(memory[size:])
+
+
+def results_of(system: System) -> dict[str, int]:
+    """What a step tells beside the state that it leads to, and how many numbers each is."""
+    found = {"drift": 2} if system.row_count else {}
+    if system.setup.residuals or isinstance(system.setup.contact, (Hard, Lcp, Impulse)):
+        found["contact"] = len(COLUMNS)
+    if system.may_tunnel:
+        found["crossings"] = 1
+    return found | ({"events": len(system.setup.events)} if system.setup.events else {})
 
 
 def shapes(system: System, integrator: Integrator) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -137,6 +137,7 @@ class System:
             found[force.name] = force.at(model, t, q, v)
         if isinstance(setup.contact, Penalty):
             pushed, missed = penalty(model, q, v, setup.contact)
+            self.missed.append(missed)
             found["contacts"] = [where(missed > 0, inf, x) for x in pushed]
         return found
 
@@ -306,6 +307,11 @@ class System:
     def softened(self) -> dict[int, tuple[Phase, Problem, Found]]:
         """What was solved where something is soft, by the phase."""
         return {}
+
+    @cached_property
+    def missed(self) -> list[Scalar]:
+        """How many contacts between bodies found no room, each time that they were looked for."""
+        return []
 
     def pushed(self, phase: Phase, inputs: Inputs) -> list[Scalar]:
         """Joint forces of contacts and all else that is soft, (nv,); zero where nothing is."""

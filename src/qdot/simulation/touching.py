@@ -66,6 +66,7 @@ def touching_step(
     led_back = [x - y for x, y in zip(acting.rates.q, phase.v, strict=True)]
     free = along(phase.v, acting.rates.v, dt)
     found = met(system, kind.room, phase, free, dt)
+    system.missed.append(found.missed)
     if counts is not None:
         found = found.chosen([counts(point, times(point.J[:1], phase.v)[0]) for point in found.points])
     solved = impulses_of(system, kind, found, phase, free, dt, inputs.guess)

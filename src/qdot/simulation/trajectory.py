@@ -46,6 +46,8 @@ class Checkpoint:
     """Steps done, (1,) or (batch, 1)."""
     memory: Array
     """What the integrator remembers, (n,) or (batch, n)."""
+    room: int | None = None
+    """For how many contacts between bodies, see `room`."""
 
 
 @dataclass(frozen=True, eq=False)

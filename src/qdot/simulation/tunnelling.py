@@ -48,9 +48,9 @@ class Passed(NamedTuple):
 def passed_through(model: Model, window: Mapping[str, Array], began: float, dt: float) -> list[Passed]:
     """Of the states of a window, (steps + 1, n), or (steps + 1, batch, n), of a run that began at that time [s]."""
     q, watched = window["q"], watched_pairs(model)
-    at, runs = np.nonzero(window["crossings"].reshape(len(q) - 1, -1))
-    if not len(at):
+    if not window["crossings"].any():  # nor where there is no step
         return []
+    at, runs = np.nonzero(window["crossings"].reshape(len(q) - 1, -1))
     times = began + dt * window["count"].reshape(len(q), -1)[:, 0].astype(float)
     rows = q.reshape(len(q), -1, q.shape[-1])
     start, end = (world_poses(model, list(rows[k, runs].T)) for k in (at, at + 1))
