@@ -117,8 +117,35 @@ def test_residuals_are_saved_and_go_on(dropped, tmp_path):
     np.testing.assert_array_equal(joined.contact, whole.contact)
     other = qdot.simulate(dropped, run, 0.2, contact=Hard(solver="pgs"))  # which remembers more
     np.testing.assert_allclose(other.q, later.q, atol=1e-9)
-    with pytest.raises(ValueShapeError, match="read from a file"):
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [Soft(iterations=30), Hard(0.3), Lcp(6), Lcp(level="acceleration"), Impulse(0.5, "poisson"), Penalty(2e4)],
+    ids=str,
+)
+def test_runs_from_files_tell_what_touches(slab, kind, tmp_path):
+    """As they did before: pushes, points and names, at a record in the middle and at the last; so do pickled ones."""
+    run = qdot.simulate(slab, (np.zeros(3), [0.5, 0.0, 0.0]), 0.2, 2e-3, contact=kind, tau=lambda t, q, v: [-t, 0, 0])
+    run.save(tmp_path / "run.npz")
+    for read in (qdot.Trajectory.load(tmp_path / "run.npz"), pickle.loads(pickle.dumps(run))):
+        for k in (70, -1):
+            before, after = run.contacts(k), read.contacts(k)
+            assert before
+            assert [str(contact) for contact in after] == [str(contact) for contact in before]
+            np.testing.assert_array_equal([c.force for c in after], [c.force for c in before])
+    assert sum(contact.force[2] for contact in run.contacts()) == pytest.approx(2 * GRAVITY, rel=0.05)
+
+
+def test_runs_from_files_with_functions_say_what_to_do(slab, tmp_path):
+    wind = qdot.simulation.JointForce("wind", lambda q, v: [0.1, 0, 0])
+    run = qdot.simulate(slab, None, 0.1, 2e-3, contact="hard", forces=[wind])
+    run.save(tmp_path / "run.npz")
+    loaded = qdot.Trajectory.load(tmp_path / "run.npz")
+    with pytest.raises(ValueShapeError, match=r"functions of yours.*go on from it"):
         loaded.contacts()
+    later = qdot.simulate(slab, loaded, 0.002, contact="hard", forces=[wind])
+    assert [str(contact) for contact in later.contacts(0)] == [str(contact) for contact in run.contacts()]
 
 
 def test_batches_are_runs_of_their_own(slab):

@@ -13,7 +13,7 @@ from qdot.algorithms.kinematics import world_poses
 from qdot.collision.pairs import Pair, Part
 from qdot.collision.touch import Touch
 from qdot.contact.between import Kind as Alike, filled
-from qdot.contact.kinds import Hard, Impulse, Penalty
+from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
 from qdot.contact.penalty import penalty_forces
 from qdot.contact.points import Points
 from qdot.contact.soft import Soft
@@ -79,7 +79,9 @@ def contacts_of(run: Trajectory, record: int) -> list[Contact]:
     system = run.system
     if system is None or system.setup.contact is None or run.checkpoint is None:
         raise ValueShapeError(
-            f"{run!r} does not tell what touches: it was simulated without contact, resampled, or read from a file"
+            f"{run!r} does not tell what touches: it was simulated without contact, or resampled, or it was read from "
+            "a file, and functions of yours acted in it, which files do not hold; go on from it with these and ask: "
+            "qdot.simulate(model, run, seconds, contact=…, forces=…).contacts(0)"
         )
     given_parameters = {path: x.astype(float) for path, x in run.parameters.items()}
     model = with_parameters(run.model, given_parameters) if run.parameters else run.model
@@ -99,11 +101,12 @@ def _contacts(system: System, phase: Phase, inputs: Inputs) -> list[Contact]:
         f, found = penalty_forces(model, phase.q, phase.v, replace(kind, room=None))
     else:
         assert kind is not None
-        solver = Hard(resting=kind.resting) if isinstance(kind, Impulse) else kind
+        solver = Hard(resting=kind.resting) if isinstance(kind, Impulse) else replace(kind, room=None)
         inputs = system.engaged(phase, inputs, inputs.dt)
         free = along(phase.v, system.acting(phase, inputs, inputs.dt, chord=True).rates.v, inputs.dt)
         found = met(system, None, phase, free, inputs.dt)
-        found = Points([point for point in found.points if point.present], found.missed)
+        if not isinstance(solver, Lcp) or solver.level == "velocity":  # accelerations are of all rows
+            found = Points([point for point in found.points if point.present], found.missed)
         z = impulses_of(system, solver, found, phase, free, inputs.dt).impulses.z
         f = [x / inputs.dt for x in z]
     listed, first = [], 0

@@ -22,6 +22,8 @@ from qdot.model.model import Model, require_model
 from qdot.model.state import State
 from qdot.simulation.events import Happened
 from qdot.simulation.model_data import Unwritable, data_of, description_of
+from qdot.simulation.setup_data import setup_data, setup_of, without_functions
+from qdot.simulation.system import System
 from qdot.simulation.trajectory import ROWS, Checkpoint, Trajectory
 
 if TYPE_CHECKING:
@@ -124,6 +126,9 @@ def _content(run: Trajectory) -> tuple[Arrays, dict[str, Any], Report]:
         point = run.checkpoint
         about["checkpoint"] = {"start": point.start, "dt": point.dt, "integrator": point.integrator, "room": point.room}
         arrays |= {"checkpoint/count": point.count, "checkpoint/memory": point.memory}
+    system = without_functions(run.system)
+    if system is not None:
+        about["setup"] = setup_data(system.setup)
     report = Report()
     try:
         about["model"], of_model = data_of(run.model.description)
@@ -157,6 +162,7 @@ def _run(file: Path, arrays: Arrays, about: Mapping[str, Any], given: Model | No
         row_names=tuple(about["rows"]),
         constraint_units=dict(about["constraint_units"]),
         parameters={path: arrays[f"parameters/{k}"] for k, path in enumerate(about["parameters"])},
+        system=System(model, setup_of(about["setup"])) if "setup" in about else None,
         checkpoint=point,
         computing=about["computing"],
         events=tuple(Happened(name, k, t, x) for (name, k, t), x in zip(about["events"], states, strict=True)),

@@ -21,6 +21,7 @@ from qdot.programs.parameters import shape_of, with_parameters
 from qdot.simulation import constraint_forces as of_constraints, contacts as of_contacts, ledger
 from qdot.simulation.between import rows_between, states_between, times_within
 from qdot.simulation.events import Happened
+from qdot.simulation.setup_data import without_functions
 from qdot.simulation.system import System
 from qdot.simulation.tunnelling import Passed
 
@@ -81,7 +82,7 @@ class Trajectory:
     tunnels: tuple[Passed, ...] = ()
     """Shapes that passed through each other within a step, without a contact; not saved."""
     system: System | None = None
-    """What was simulated; neither saved nor pickled, for users' functions are in it."""
+    """What was simulated; neither saved nor pickled where users' functions are in it."""
     parameters: Mapping[str, Array] = field(default_factory=dict)
     """Constants that replaced those of the model, by path: one value, or one for each run."""
     checkpoint: Checkpoint | None = None
@@ -98,7 +99,7 @@ class Trajectory:
         return f"<Trajectory of {self.model.name!r}: {runs}{self.records} records, {span}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"system": None}
+        return self.__dict__ | {"system": without_functions(self.system)}
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────
 
