@@ -20,7 +20,9 @@ from tests.formulations.systems import four_bar, four_bar_state
 
 
 def same(a: Trajectory, b: Trajectory) -> bool:
-    return all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in ("time", *ROWS))
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in ("time", "multipliers", *ROWS)
+    )
 
 
 def pushed(t, q, v):

@@ -30,10 +30,11 @@ from qdot.joints import (
 )
 from qdot.model import library
 from qdot.simulation import saving
+from qdot.simulation.checkpoint import Checkpoint
 from qdot.simulation.events import Happened
 from qdot.simulation.model_data import KNOWN, data_of, description_of
 from qdot.simulation.simulate import simulate
-from qdot.simulation.trajectory import ROWS, Checkpoint, Trajectory
+from qdot.simulation.trajectory import ROWS, Trajectory
 from qdot.spatial import Inertia, Transform
 from tests.formulations.systems import four_bar, four_bar_state
 from tests.model.samples import mixed
@@ -82,7 +83,7 @@ def test_everything_comes_back(run: Trajectory, batch: Trajectory, ending: str, 
         assert not made.save(path)
         back = Trajectory.load(path)
         assert back.model == made.model
-        for name in ("time", *ROWS):
+        for name in ("time", "multipliers", *ROWS):
             assert np.array_equal(getattr(back, name), getattr(made, name), equal_nan=True), name
         for name in ("ledger", "row_names", "constraint_units", "computing"):
             assert getattr(back, name) == getattr(made, name), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from io import StringIO
 
@@ -13,10 +14,11 @@ from qdot.algebra import as_array
 from qdot.errors import PictureError, QdotError, UnknownNameError, ValueShapeError
 from qdot.joints import Free, Planar, Prismatic, Revolute, Universal
 from qdot.model import library
+from qdot.simulation import afterwards
 from qdot.simulation.constraint_forces import force_units, forces_of
 from qdot.simulation.phase import Phase
 from qdot.simulation.projecting import projected
-from qdot.simulation.simulate import simulate
+from qdot.simulation.simulate import Simulation, simulate
 from qdot.simulation.system import Inputs, Setup, System
 from qdot.simulation.trajectory import Trajectory
 from qdot.simulation.units import constraint_units, coordinate_units, freedom_units
@@ -319,6 +321,36 @@ def test_units_are_asked_of_joints_and_constraints() -> None:
         Holonomic("silent", lambda q: [q[0]]), Rolling("rolling", "ball", 0.1),
     ]  # fmt: skip
     assert list(constraint_units(model, given).values()) == ["N", "N·m", "N", "N·m", "J/(m²)", "", "N"]
+
+
+def test_multipliers_are_found_out_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a record, whoever asks first: a part of a run, one made of it, or all of it; later steps change nothing."""
+    found, real = [], afterwards._multipliers
+
+    def counted(system, part, *given):
+        found.append(part["count"].size)
+        return real(system, part, *given)
+
+    monkeypatch.setattr(afterwards, "_multipliers", counted)
+    model, (q, v) = four_bar(), four_bar_state(1.0, 2.0)
+    started = np.tile(q, (2, 1)), np.stack([np.array(v), 0.5 * np.array(v)])
+    run = Simulation(model, started, 1e-3, integrator="rk4")
+    run.advance(0.02)
+    half = run.trajectory
+    one, few, moved = half[1], half.thinned(7), half.resampled(half.time[2:5])
+    run.advance(0.02)
+    whole = run.trajectory
+    assert not found
+    np.testing.assert_array_equal(one.multipliers, half.multipliers[1])
+    assert sum(found) == 2 * 21
+    np.testing.assert_array_equal(whole.multipliers[:, :21], half.multipliers)
+    np.testing.assert_array_equal(few.multipliers, half.multipliers[:, [0, 7, 14, 20]])
+    np.testing.assert_allclose(moved.multipliers, half.multipliers[:, 2:5], rtol=CLOSE)
+    assert sum(found) == 2 * 41
+    later = simulate(model, half, 0.02, integrator="rk4")
+    joined = half.joined(later)
+    assert sum(found) == 2 * 41
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(joined)).multipliers, whole.multipliers)
 
 
 # ── pages and pictures ───────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from qdot.algebra import as_array
 from qdot.algebra.rounding import rounded_as
 from qdot.programs import parameters as constants
 from qdot.simulation.controls import Drive
+from qdot.simulation.later import Later
+from qdot.simulation.records import Records
 from qdot.simulation.stepping import constraint_forces
 from qdot.simulation.system import System
 
@@ -21,9 +23,42 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def inputs_of(part: Mapping[str, Array], following: Mapping[str, Array], drives: Mapping[str, Drive]) -> Array:
-    """Controls and joint forces of the steps that led to these records (of the first: of the step from there), side by
-    side; zero where a function that is compiled tells them."""
+def inputs_of(records: Records, drives: Mapping[str, Drive]) -> Array:
+    """Controls and joint forces of the steps that led to all records (of the first: of the step from there), side by
+    side."""
+    _add_inputs(records.parts, drives)
+    return records.array("inputs")
+
+
+def multipliers_of(
+    records: Records,
+    drives: Mapping[str, Drive],
+    system: System,
+    parameters: Mapping[str, Array],
+    timing: tuple[float, float],
+) -> Later:
+    """The force of each constraint row at all records that there are now; each is found out once."""
+    count = len(records.parts)
+
+    def found() -> Array:
+        parts = records.parts[:count]
+        _add_inputs(parts, drives)
+        for part in parts:
+            if "multipliers" not in part:
+                part["multipliers"] = _multipliers(system, part, part["inputs"], parameters, timing)
+        return records.array("multipliers", count)
+
+    return Later(found)
+
+
+def _add_inputs(parts: Sequence[dict[str, Array]], drives: Mapping[str, Drive]) -> None:
+    for part, following in zip(parts, [*parts[1:], parts[-1]], strict=True):
+        if "inputs" not in part:
+            part["inputs"] = _inputs(part, following, drives)
+
+
+def _inputs(part: Mapping[str, Array], following: Mapping[str, Array], drives: Mapping[str, Drive]) -> Array:
+    """Of a part; zero where a function that is compiled tells them."""
     rows = part["count"].shape[:-1]
     found = []
     for name, drive in drives.items():
@@ -32,15 +67,14 @@ def inputs_of(part: Mapping[str, Array], following: Mapping[str, Array], drives:
     return np.concatenate(found, axis=-1)
 
 
-def multipliers_of(
+def _multipliers(
     system: System,
     part: Mapping[str, Array],
     inputs: Array,
     parameters: Mapping[str, Array],
     timing: tuple[float, float],
 ) -> Array:
-    """The force of each constraint row at these records, all at once; what rests at a stop does so up to their
-    rounding."""
+    """Of a part, all at once; what rests at a stop does so up to the rounding of the records."""
     rows = part["count"].shape[:-1]
     total = prod(rows)
 

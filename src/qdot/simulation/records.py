@@ -63,9 +63,9 @@ class Records:
         """Go on with another memory of the integrator's, (n,) or (batch, n)."""
         self.last["memory"], self.state["memory"] = memory, memory.shape[-1]
 
-    def array(self, name: str) -> Array:
-        """All rows of a name, (records, n) or (batch, records, n)."""
-        rows = np.concatenate([part[name] for part in self.parts])
+    def array(self, name: str, parts: int | None = None) -> Array:
+        """All rows of a name, or those of the first parts, (records, n) or (batch, records, n)."""
+        rows = np.concatenate([part[name] for part in self.parts[:parts]])
         return rows if self.batch is None else rows.transpose(1, 0, 2)
 
     def steps(self) -> Array:

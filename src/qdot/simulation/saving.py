@@ -20,11 +20,12 @@ from qdot.errors import ModelError, QdotError
 from qdot.model.assemble import assemble
 from qdot.model.model import Model, require_model
 from qdot.model.state import State
+from qdot.simulation.checkpoint import Checkpoint
 from qdot.simulation.events import Happened
 from qdot.simulation.model_data import Unwritable, data_of, description_of
 from qdot.simulation.setup_data import setup_data, setup_of, without_functions
 from qdot.simulation.system import System
-from qdot.simulation.trajectory import ROWS, Checkpoint, Trajectory
+from qdot.simulation.trajectory import ROWS, Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,7 +106,8 @@ def _foreign(file: Path, reason: object) -> ModelError:
 def _content(run: Trajectory) -> tuple[Arrays, dict[str, Any], Report]:
     from qdot import __version__
 
-    arrays: Arrays = {"time": run.time, "ended": np.asarray(run.ended), **{name: getattr(run, name) for name in ROWS}}
+    arrays: Arrays = {"time": run.time, "ended": np.asarray(run.ended), "multipliers": run.multipliers}
+    arrays |= {name: getattr(run, name) for name in ROWS}
     about: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -158,6 +160,7 @@ def _run(file: Path, arrays: Arrays, about: Mapping[str, Any], given: Model | No
         model,
         arrays["time"],
         **rows,
+        row_forces=arrays.get("multipliers", np.empty(0)),
         ledger=tuple(about["ledger"]),
         row_names=tuple(about["rows"]),
         constraint_units=dict(about["constraint_units"]),

@@ -17,6 +17,7 @@ from qdot.programs.compiled import Compiled
 from qdot.simulation import arguments
 from qdot.simulation.afterwards import inputs_of, multipliers_of
 from qdot.simulation.bounds import LimitKind, Stops
+from qdot.simulation.checkpoint import Checkpoint
 from qdot.simulation.controls import Drive
 from qdot.simulation.events import Event, Watch, events_of
 from qdot.simulation.explain import Ordinary, explained
@@ -31,7 +32,7 @@ from qdot.simulation.stabilisation import Projection, Stabilisation
 from qdot.simulation.step_program import step_program
 from qdot.simulation.stepping import memory_of, results_of
 from qdot.simulation.system import Constraint, Setup, System
-from qdot.simulation.trajectory import Checkpoint, Trajectory
+from qdot.simulation.trajectory import Trajectory
 from qdot.simulation.tunnelling import Passed, passed_through
 from qdot.simulation.units import constraint_units
 
@@ -197,6 +198,7 @@ class Simulation:
     def trajectory(self) -> Trajectory:
         """All that was recorded so far."""
         records, system = self._records, self._system
+        drives, given = {"control": self._control, "tau": self._tau}, (self._parameters, (self.start, self.dt))
         count, memory = (records.last[name].copy() for name in ("count", "memory"))
         return Trajectory(
             self.model,
@@ -206,13 +208,13 @@ class Simulation:
             records.array("activation"),
             records.array("work"),
             tuple(system.ledger),
-            self._of_records("multipliers") if system.row_count else np.empty(0),
+            multipliers_of(records, drives, system, *given) if system.row_count else np.empty(0),
             tuple(system.row_names),
             records.array("drift") if system.row_count else np.empty(0),
             constraint_units=constraint_units(self.model, self.setup.constraints),
             parameters=self._parameters,
             contact=np.nan_to_num(records.array("contact")) if "contact" in records.results else np.empty(0),
-            inputs=self._of_records("inputs") if self.setup.contact is not None else np.empty(0),
+            inputs=inputs_of(records, drives) if self.setup.contact is not None else np.empty(0),
             tunnels=tuple(self._tunnels),
             system=self._system,
             checkpoint=Checkpoint(
@@ -341,17 +343,6 @@ class Simulation:
             return
         piece = {name: x[k : k + 1 + (name in state)] for name, x in window.items()}
         self._program.rollout(1, piece, held, {name: x[k : k + 1] for name, x in driven.items()}, threads)
-
-    def _of_records(self, name: str) -> Array:
-        """Inputs, or forces of constraints, of all records; found out when they are first asked for."""
-        parts, drives = self._records.parts, {"control": self._control, "tau": self._tau}
-        for part, following in zip(parts, [*parts[1:], parts[-1]], strict=True):
-            if "inputs" not in part:
-                part["inputs"] = inputs_of(part, following, drives)
-            if name == "multipliers" and name not in part:
-                given = part["inputs"], self._parameters, (self.start, self.dt)
-                part[name] = multipliers_of(self._system, part, *given)
-        return self._records.array(name)
 
     def _watched(
         self, window: dict[str, Array], held: Mapping[str, Any], driven: Mapping[str, Any]

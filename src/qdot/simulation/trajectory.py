@@ -20,7 +20,9 @@ from qdot.programs import functions
 from qdot.programs.parameters import shape_of, with_parameters
 from qdot.simulation import constraint_forces as of_constraints, contacts as of_contacts, ledger
 from qdot.simulation.between import rows_between, states_between, times_within
+from qdot.simulation.checkpoint import Checkpoint
 from qdot.simulation.events import Happened
+from qdot.simulation.later import Later
 from qdot.simulation.setup_data import without_functions
 from qdot.simulation.system import System
 from qdot.simulation.tunnelling import Passed
@@ -31,24 +33,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ROWS = ("q", "v", "activation", "work", "multipliers", "drift", "contact", "inputs")
-"""What has a row for each record."""
-
-
-@dataclass(frozen=True, eq=False)
-class Checkpoint:
-    """What it takes to run on from the last record as if nothing had come in between."""
-
-    start: float
-    """When the run began [s]; a time is start + count · dt."""
-    dt: float
-    integrator: str
-    count: Array
-    """Steps done, (1,) or (batch, 1)."""
-    memory: Array
-    """What the integrator remembers, (n,) or (batch, n)."""
-    room: int | None = None
-    """For how many contacts between bodies, see `room`."""
+ROWS = ("q", "v", "activation", "work", "drift", "contact", "inputs")
+"""What has a row for each record, beside multipliers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +54,8 @@ class Trajectory:
     work: Array
     """Work done since the start [J], by entry of the `ledger`."""
     ledger: tuple[str, ...]
-    multipliers: Array
-    """Force of each constraint row at a record, with the control of the step that led to it."""
+    row_forces: Array | Later
+    """What `multipliers` are, or will be."""
     row_names: tuple[str, ...]
     drift: Array
     """The largest |φ| and |φ̇| of all constraint rows."""
@@ -99,7 +85,7 @@ class Trajectory:
         return f"<Trajectory of {self.model.name!r}: {runs}{self.records} records, {span}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"system": without_functions(self.system)}
+        return self.__dict__ | {"system": without_functions(self.system), "row_forces": self.multipliers}
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────
 
@@ -154,7 +140,7 @@ class Trajectory:
         events = [e for e in self.events if e.run in numbers]
         return replace(
             self,
-            **{name: getattr(self, name)[chosen] for name in ROWS if getattr(self, name).ndim == 3},
+            **self._changed(lambda x: x[chosen]),
             parameters={
                 path: x if x.shape == shape_of(self.model, path) else x[chosen] for path, x in self.parameters.items()
             },
@@ -163,6 +149,12 @@ class Trajectory:
             events=tuple(e._replace(run=None if one else numbers[e.run]) for e in events),
             ended=np.asarray(self.ended)[chosen],
         )
+
+    def _changed(self, change: Callable[[Array], Array], names: Sequence[str] = ROWS) -> dict[str, Any]:
+        """What has a row for each record, changed: multipliers when they are asked for."""
+        arrays = {name: getattr(self, name) for name in names}
+        found: dict[str, Any] = {name: change(x) for name, x in arrays.items() if x.ndim > 1}
+        return found | ({"row_forces": Later(lambda: change(self.multipliers))} if self.row_names else {})
 
     # ── times ────────────────────────────────────────────────────────────────────────────────────
 
@@ -183,22 +175,21 @@ class Trajectory:
         positions, dt³ of velocities), all else along straight lines. It cannot be run on."""
         asked = times_within(times, self.time)
         runs = [states_between(self.model, self.time, one.q, one.v, asked) for one in self]
-        rows = {"q": [q for q, _ in runs], "v": [v for _, v in runs]}
-        for name in ROWS[2:]:
-            if getattr(self, name).ndim > 1:
-                rows[name] = [rows_between(self.time, getattr(one, name), asked) for one in self]
-        joined: dict[str, Any] = {n: np.stack(x) if self.batch is not None else x[0] for n, x in rows.items()}
-        return replace(self, time=asked, **joined, checkpoint=None)
+        q, v = (np.stack(x) if self.batch is not None else x[0] for x in zip(*runs, strict=True))
+
+        def between(x: Array) -> Array:
+            if x.ndim == 3:
+                return np.stack([rows_between(self.time, one, asked) for one in x])
+            return rows_between(self.time, x, asked)
+
+        return replace(self, time=asked, **(self._changed(between, ROWS[2:]) | {"q": q, "v": v}), checkpoint=None)
 
     def thinned(self, every: int) -> Trajectory:
         """Every so manieth record, and the last."""
         if not isinstance(every, (int, np.integer)) or isinstance(every, bool) or every < 1:
             raise ValueShapeError(f"thinned(n) keeps every n-th record, n is 1 or more; got {every!r}")
         kept = np.unique([*range(0, self.records, every), self.records - 1])
-        rows: dict[str, Any] = {
-            name: getattr(self, name)[..., kept, :] for name in ROWS if getattr(self, name).ndim > 1
-        }
-        return replace(self, time=self.time[kept], **rows)
+        return replace(self, time=self.time[kept], **self._changed(lambda x: x[..., kept, :]))
 
     def joined(self, later: Trajectory) -> Trajectory:
         """This run and one that went on from its last record, as one."""
@@ -208,10 +199,12 @@ class Trajectory:
                 f"{later!r} does not go on where {self!r} ends; make it with qdot.simulate(model, run, seconds), "
                 "the same constraints and the same ledger"
             )
-        rows: dict[str, Any] = {}
-        for name in ROWS:
+
+        def both(name: str) -> Array:
             before, after = getattr(self, name), getattr(later, name)
-            rows[name] = np.concatenate([before, after[..., 1:, :]], axis=-2) if before.ndim > 1 else before
+            return np.concatenate([before, after[..., 1:, :]], axis=-2) if before.ndim > 1 else before
+
+        rows: dict[str, Any] = {name: both(name) for name in ROWS} | {"row_forces": Later(lambda: both("multipliers"))}
         known = self.computing is not None and later.computing is not None
         computing = self.computing + later.computing if known else None  # type: ignore[operator]
         time = np.concatenate([self.time, later.time[1:]])
@@ -287,6 +280,12 @@ class Trajectory:
     def center_of_mass(self) -> Array:
         """[m], (records, 3)."""
         return self._everywhere(functions.center_of_mass, "q")
+
+    @property
+    def multipliers(self) -> Array:
+        """Force of each constraint row at a record, with the control of the step that led to it; found out when it is
+        first asked for."""
+        return self.row_forces.array if isinstance(self.row_forces, Later) else self.row_forces
 
     def constraint_forces(self) -> dict[str, Array]:
         """The force of each constraint at every record, by name.
