@@ -117,6 +117,7 @@ def test_what_goes_on_from_a_file_has_its_room(row, kind, tmp_path):
             later = Simulation(loaded.model, loaded, contact=replace(kind, room=more or None))
             later.advance(0.1 - seconds)
             np.testing.assert_array_equal(before.joined(later.trajectory).q, whole.q)
+    assert later.trajectory.checkpoint.room is None  # for it was given
 
 
 def test_stages_within_a_step_take_room_too(row):

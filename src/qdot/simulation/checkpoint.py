@@ -26,4 +26,4 @@ class Checkpoint:
     memory: Array
     """What the integrator remembers, (n,) or (batch, n)."""
     room: int | None = None
-    """For how many contacts between bodies, see `room`."""
+    """For how many contacts between bodies the run has made room, where it was given none."""

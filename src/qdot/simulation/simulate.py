@@ -200,6 +200,7 @@ class Simulation:
         records, system = self._records, self._system
         drives, given = {"control": self._control, "tau": self._tau}, (self._parameters, (self.start, self.dt))
         count, memory = (records.last[name].copy() for name in ("count", "memory"))
+        room = room_of(self.setup.contact) if room_of(self._asked) is None else None
         return Trajectory(
             self.model,
             self.start + records.steps() * self.dt,
@@ -217,9 +218,7 @@ class Simulation:
             inputs=inputs_of(records, drives) if self.setup.contact is not None else np.empty(0),
             tunnels=tuple(self._tunnels),
             system=self._system,
-            checkpoint=Checkpoint(
-                self.start, self.dt, self.integrator.name, count, memory, room_of(self.setup.contact)
-            ),
+            checkpoint=Checkpoint(self.start, self.dt, self.integrator.name, count, memory, room),
             computing=self._spent,
             events=tuple(self._watch.happened),
             ended=self._watch.ended.copy() if records.batch is not None else self._watch.ended[0],
