@@ -29,7 +29,7 @@ CAUSES = ("contacts", "constraints", "friction", "limits")
 class Soft:
     """`tolerance` is what a step of the solver gains, of the mechanism's inertia, where it stops; `iterations` bounds
     the steps; None: as the model's options say. `room` is for how many contacts of one kind between bodies there is
-    room at a time: where there are more, a run stops and says so."""
+    room at a time: where there are more, a run stops and says so; without it, a run takes the room that it needs."""
 
     tolerance: float | None = None
     iterations: int | None = None

@@ -133,7 +133,7 @@ def parted(model: Model, most: int) -> Parted:
         is_ground = not all(can_move[part.body] for part in pair.parts)
         is_brief = has_closed_form(pair.first.shape, pair.second.shape)
         (alone if is_ground and is_brief else sharing).append(pair)
-    if sum(meeting(pair.first.shape, pair.second.shape).count for pair in alone) > most:
+    if _count(alone) > most:
         return Parted([], [*alone, *sharing])
     return Parted(alone, sharing)
 
@@ -213,16 +213,26 @@ def _moving_body(model: Model, pair: Pair) -> int:
     return pair.second.body if moves(model)[pair.second.body] else pair.first.body
 
 
+@lru_cache(maxsize=64)
+def first_room(model: Model) -> int:
+    """Places of each kind to begin with."""
+    alone, sharing = parted(model, MOST_ALONE)
+    return max(ROOM if alone else MORE_ROOM, FACES * max((_count([pair]) for pair in sharing), default=0))
+
+
+def _count(of: Sequence[Pair]) -> int:
+    """Touches that pairs have at most."""
+    return sum(meeting(pair.first.shape, pair.second.shape).count for pair in of)
+
+
 def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Between:
     """Contacts that share places, `room` for each kind."""
-    alone, sharing = parted(model, MOST_ALONE)
     found: list[Rowed] = []
     missed: Scalar = 0.0
     overlap: Scalar = 0.0
-    for kind, alike in by_kind(sharing).items():
-        counts = [meeting(pair.first.shape, pair.second.shape).count for pair in alike]
-        enough = max(ROOM if alone else MORE_ROOM, FACES * max(counts)) if room is None else room
-        places, more = filled(kind, alike, of.X, min(enough, sum(counts)))
+    room = first_room(model) if room is None else room
+    for kind, alike in by_kind(parted(model, MOST_ALONE).sharing).items():
+        places, more = filled(kind, alike, of.X, min(room, _count(alike)))
         missed = missed + more
         for place in places:
             overlap = maximum(overlap, -place.distance)

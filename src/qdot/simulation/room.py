@@ -24,7 +24,7 @@ from qdot.contact.between import by_kind
 from qdot.contact.kinds import Impulse, Kind
 from qdot.contact.points import MOST_ALONE
 from qdot.contact.soft import Soft
-from qdot.contact.soft_contacts import MORE_ROOM, MOST_ALONE as MOST_ALONE_SOFT, ROOM, parted
+from qdot.contact.soft_contacts import first_room, parted
 from qdot.errors import SimulationError
 from qdot.model.model import Model
 from qdot.simulation.explain import Bad, own_inputs, own_system
@@ -81,7 +81,7 @@ def room_of(kind: Kind | None) -> int | None:
 def _needed(model: Model, asked: Kind) -> dict[str, int]:
     """What is known of a model, changed as runs need more."""
     if isinstance(asked, Soft):
-        return {"room": ROOM if parted(model, MOST_ALONE_SOFT).alone else MORE_ROOM}
+        return {"room": first_room(model)}
     return {"room": FIRST}
 
 
