@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qdot.algebra import Vec3
-from qdot.collision.narrow import corners_of
+from qdot.collision.hulls import corners_of
 from qdot.collision.rounding import around, gap
 from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 

@@ -23,8 +23,7 @@ def fresh(monkeypatch):
     """Nothing is known of any model, and there is little room at first: programs of much take long to compile."""
     room._needed.cache_clear()
     monkeypatch.setattr(room, "FIRST", 2)
-    monkeypatch.setattr(room, "ROOM", 2)
-    monkeypatch.setattr(room, "MORE_ROOM", 2)
+    monkeypatch.setattr(room, "first_room", lambda model: 2)
     yield
     room._needed.cache_clear()
 
