@@ -339,7 +339,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(ROBOTS), help=f"which robots, of {', '.join(ROBOTS)}")
     parser.add_argument("--scenarios", default=",".join(SCENARIOS), help="which scenarios")
     parser.add_argument("--seconds", type=float, default=2.0, help="that both sides take turns, for each row")
-    parser.add_argument("--patience", type=float, default=45.0, help="seconds that a robot's step may take to compile")
+    parser.add_argument("--patience", type=float, default=120.0, help="seconds that a robot's step may take to compile")
     options = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, MuJoCo {mujoco.__version__}, load {os.getloadavg()[0]:.1f}")
     print(f"{RUNS} runs of {STEPS} steps, one thread; every state kept")
