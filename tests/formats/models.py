@@ -283,6 +283,7 @@ def everything() -> Model:
             1e-9,
             2.0,
             3,
+            1e-4,
             frozenset({"frictionloss"}),
             frozenset({"energy"}),
         ),

@@ -433,13 +433,15 @@ def test_keyframes_are_in_the_conventions_of_qdot():
 def test_options_and_fluid():
     text = mjcf(
         rest='<option timestep="0.01" integrator="implicitfast" cone="elliptic" solver="CG" iterations="7" impratio="3"'
-        ' tolerance="1e-5" noslip_iterations="2" density="1.2" viscosity="0.1" wind="1 2 3" gravity="0 1 -3">'
+        ' tolerance="1e-5" noslip_iterations="2" noslip_tolerance="1e-4" density="1.2" viscosity="0.1" wind="1 2 3"'
+        ' gravity="0 1 -3">'
         '<flag contact="disable" energy="enable"/></option>'
     )
     d = load(text).description
     o = d.options
     assert (o.timestep, o.integrator, o.cone, o.solver) == (0.01, "implicitfast", "elliptic", "CG")
-    assert (o.iterations, o.tolerance, o.impratio, o.noslip_iterations) == (7, 1e-5, 3.0, 2)
+    assert (o.iterations, o.tolerance, o.impratio) == (7, 1e-5, 3.0)
+    assert (o.noslip_iterations, o.noslip_tolerance) == (2, 1e-4)
     assert (o.disabled, o.enabled) == ({"contact"}, {"energy"})
     assert (d.fluid.density, d.fluid.viscosity, d.fluid.wind) == (1.2, 0.1, (1, 2, 3))
     assert d.gravity == Vec3(0, 1, -3)

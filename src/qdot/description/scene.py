@@ -70,5 +70,6 @@ class Options:
     tolerance: float = 1e-8
     impratio: float = 1.0
     noslip_iterations: int = 0
+    noslip_tolerance: float = 1e-6
     disabled: frozenset[str] = frozenset()
     enabled: frozenset[str] = frozenset()

@@ -81,11 +81,10 @@ REPORTED = """
 
 OPTIONS_TAKEN = """
     timestep impratio tolerance gravity wind density viscosity integrator cone solver iterations noslip_iterations
-    disableflags enableflags disableactuator
+    noslip_tolerance disableflags enableflags disableactuator
 """
 OPTIONS_IGNORED: dict[str, Any] = {
     "ls_tolerance": 0.01,
-    "noslip_tolerance": 1e-6,
     "ccd_tolerance": 1e-6,
     "sleep_tolerance": 1e-3,
     "magnetic": (0.0, -0.5, 0.0),

@@ -35,6 +35,7 @@ def read_options(m: Any, mujoco: Any) -> Options:
         o.tolerance,
         o.impratio,
         o.noslip_iterations,
+        o.noslip_tolerance,
         _flags(mujoco.mjtDisableBit, o.disableflags),
         _flags(mujoco.mjtEnableBit, o.enableflags),
     )

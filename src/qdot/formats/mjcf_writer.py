@@ -100,6 +100,7 @@ class _Writer:
             tolerance=unless(usual.tolerance, o.tolerance),
             impratio=unless(usual.impratio, o.impratio),
             noslip_iterations=unless(usual.noslip_iterations, o.noslip_iterations),
+            noslip_tolerance=unless(usual.noslip_tolerance, o.noslip_tolerance),
             density=unless(still.density, fluid.density),
             viscosity=unless(still.viscosity, fluid.viscosity),
             wind=unless(still.wind, fluid.wind),
