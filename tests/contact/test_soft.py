@@ -78,7 +78,7 @@ def test_forces_are_those_of_mujoco(file, cone):
     assert np.all(np.asarray(problem.missed) == 0)
     with np.errstate(all="ignore"):
         found, _ = problem.solved([np.zeros(STATES)] * model.nv)
-    pushed = problem.joint_forces(problem.forces(found.ys))
+    pushed = problem.joint_forces(found.forces)
     found_forces = np.array([np.broadcast_to(x, STATES) for x in pushed]).T
     # Both stop where rounding does; forces of contacts are up to 1e4 times those of motion.
     size = np.maximum(1.0, np.abs(wanted).max(axis=1))

@@ -53,6 +53,14 @@ def ldlt_solve(factors: tuple[Matrix, list[Scalar]], b: Scalars) -> list[Scalar]
     return x
 
 
+def ways_to_root(parents: Sequence[int]) -> list[list[int]]:
+    """The rows on the way from each row to its root, the nearest first; `parents[i]` < i, -1 for a root."""
+    ways: list[list[int]] = []
+    for p in parents:
+        ways.append([p, *ways[p]] if p >= 0 else [])
+    return ways
+
+
 @dataclass(frozen=True)
 class TreeFactors:
     """A = Lᵀ D L for a matrix with a tree's sparsity: A[i][j] = 0 unless j is i or an ancestor or descendant of i.
@@ -70,9 +78,7 @@ class TreeFactors:
     def of(A: Sequence[Scalars], parents: Sequence[int]) -> TreeFactors:
         """`parents[i]` < i is the parent of row i, -1 for a root; reads A's lower triangle."""
         n = len(A)
-        before: list[list[int]] = []
-        for p in parents:
-            before.append([p, *before[p]] if p >= 0 else [])
+        before = ways_to_root(parents)
         H = [list(row) for row in A]
         D_inv: list[Scalar] = [0] * n
         L: Matrix = [[1 if i == j else 0 for j in range(n)] for i in range(n)]

@@ -20,6 +20,7 @@ from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
 from qdot.contact.constraints import Ground, Rates, Rowed
 from qdot.contact.newton import newton_step
+from qdot.contact.noslip import without_slip
 from qdot.contact.soft_laws import Law
 from qdot.model.model import Model
 from qdot.spatial import Force, Inertia, Motion
@@ -41,10 +42,10 @@ _Lines: TypeAlias = list[tuple[Law, list[Scalar]]]
 
 @dataclass(frozen=True)
 class Found:
-    """An acceleration, and J a - a_ref of every constraint there."""
+    """An acceleration, and the force along each row of every constraint there."""
 
     a: list[Scalar]
-    ys: Rates
+    forces: Rates
 
 
 class Meeting(NamedTuple):
@@ -81,13 +82,17 @@ class Problem:
     """The deepest of all contacts [m]."""
     missed: Scalar = 0.0
     """Contacts that found no room."""
+    noslip: int = 0
+    noslip_tolerance: float = 1e-6
+    """Sweeps that make friction hold, at most, and what one gains where they stop, in units of `scale`."""
 
     @cached_property
     def constraints(self) -> list[Ground | Rowed]:
         return [*self.ground, *self.rowed, *self.rare]
 
     def solved(self, guess: Scalars) -> tuple[Found, Scalar]:
-        """The acceleration that costs least, from a guess of it; and how many steps that took."""
+        """The acceleration that costs least, from a guess of it, with friction that holds where that is asked for; and
+        how many steps that took."""
 
         def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
             a, gain, steps = state
@@ -98,7 +103,11 @@ class Problem:
             return more, (a, gain, steps + 1)
 
         a, _, steps = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
-        return Found(a, self._rates(a)), steps
+        ys = self._rates(a)
+        forces = self.forces(ys)
+        if self.noslip:
+            a, forces = without_slip(self, a, ys, forces)
+        return Found(a, forces), steps
 
     def forces(self, ys: Rates) -> Rates:
         """The force along each row of every constraint."""

@@ -18,6 +18,7 @@ from qdot.algorithms.kinematics import world_poses
 from qdot.contact.gauss import Problem, body_motions
 from qdot.contact.soft_contacts import Moving, between_bodies, on_ground
 from qdot.contact.soft_rows import equalities, frictions, limits
+from qdot.errors import ValueShapeError
 from qdot.model.model import Model
 from qdot.spatial import Inertia
 
@@ -29,11 +30,19 @@ CAUSES = ("contacts", "constraints", "friction", "limits")
 class Soft:
     """`tolerance` is what a step of the solver gains, of the mechanism's inertia, where it stops; `iterations` bounds
     the steps; None: as the model's options say. `room` is for how many contacts of one kind between bodies there is
-    room at a time: where there are more, a run stops and says so; without it, a run takes the room that it needs."""
+    room at a time: where there are more, a run stops and says so; without it, a run takes the room that it needs.
+    `noslip` bounds the sweeps that make friction hold afterwards, as if it did not give way (see `noslip`); 0: none,
+    None: as the model's options say."""
 
     tolerance: float | None = None
     iterations: int | None = None
     room: int | None = None
+    noslip: int | None = None
+
+    def __post_init__(self) -> None:
+        n = self.noslip
+        if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 0):
+            raise ValueShapeError(f"Soft's noslip is a whole number of sweeps, 0 for none, or None, got {n!r}")
 
 
 def soft_problem(
@@ -68,6 +77,7 @@ def soft_problem(
         options.tolerance if kind.tolerance is None else kind.tolerance,
         options.iterations if kind.iterations is None else kind.iterations,
         maximum(between.overlap, ground.overlap), between.missed,
+        options.noslip_iterations if kind.noslip is None else kind.noslip, options.noslip_tolerance,
     )  # fmt: skip
 
 

@@ -11,8 +11,9 @@ Todorov, "Convex and analytically-invertible dynamics with contacts and constrai
 chapter Computation, "Friction cones". The first entry of a contact's y is along the normal, the others along two
 tangents, about the normal, and about the tangents, as many as the contact has dimensions.
 
-Each law tells its `force` -s'(y); its `curvature` C = s''(y), by which the force changes: -C dy; and slope and
-curvature of s(y + t z) `along` a line, of which it keeps what does not depend on t (`line`).
+Each law tells its `force` -s'(y); its `curvature` C = s''(y), by which the force changes: -C dy; slope and curvature
+of s(y + t z) `along` a line, of which it keeps what does not depend on t (`line`); and its `grip`, how much friction
+there may be along each row that has it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ class Bound:
 
     def force(self, y: Sequence[Scalar]) -> list[Scalar]:
         return [minimum(maximum(-(self.D * y[0]), self.low), self.high)]
+
+    def grip(self, y: Sequence[Scalar]) -> list[Scalar]:
+        return [self.high]
 
     def curvature(self, y: Sequence[Scalar]) -> Matrix:
         free = -(self.D * y[0])
@@ -72,6 +76,9 @@ class Pyramid:
             force[0] = force[0] + f_up + f_down
             force[k] = mu * (f_up - f_down)
         return force
+
+    def grip(self, y: Sequence[Scalar]) -> list[Scalar]:
+        return [-(mu * (d_up * up + d_down * down)) for _, mu, (up, d_up), (down, d_down) in self._edges(y)]
 
     def curvature(self, y: Sequence[Scalar]) -> Matrix:
         n = len(y)
@@ -123,6 +130,10 @@ class Ellipse:
         return [
             where(at.sticks, -(w * x), -(at.D_m * at.g * d)) for w, x, d in zip(at.weight, y, at.gradient, strict=True)
         ]
+
+    def grip(self, y: Sequence[Scalar]) -> list[Scalar]:
+        push = self.force(y)[0]
+        return [mu * push for mu in self.friction[: len(y) - 1]]
 
     def curvature(self, y: Sequence[Scalar]) -> Matrix:
         n = len(y)

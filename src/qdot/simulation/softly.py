@@ -33,14 +33,13 @@ def softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list
     problem, found = solved_at(system, kind, phase, inputs, total)
     system.missed.append(problem.missed)
     a = [where(problem.missed > 0, inf, x) for x in found.a]
-    forces = problem.forces(found.ys)
-    return Softly(a, {cause: problem.joint_forces(forces, cause) for cause in CAUSES})
+    return Softly(a, {cause: problem.joint_forces(found.forces, cause) for cause in CAUSES})
 
 
 def pushes(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> tuple[Problem, list[list[Scalar]]]:
     """All that is soft at a phase, and the forces along the rows of each."""
     problem, found = solved_at(system, kind, phase, inputs)
-    return problem, problem.forces(found.ys)
+    return problem, found.forces
 
 
 def solved_at(
