@@ -7,8 +7,9 @@ held, pushes of contacts among them, friction f is found anew, of joints, tendon
 
 by sweeps from constraint to constraint, each solved exactly with the others held (MuJoCo's documentation, chapter
 Computation, "Noslip"). Of a pyramid each row has its own bounds, -g_k ≤ f_k ≤ g_k, by its share of the push; of a round
-cone Σ (f_k/g_k)² ≤ 1. Sweeps end as MuJoCo's do, but for one thing: in a plane, or whatever else has a direction in
-which nothing moves, it leaves round contacts as they are or lets go of them, where here they hold.
+cone Σ (f_k/g_k)² ≤ 1. Sweeps end where MuJoCo's do, with the same accelerations if they are enough; contacts between
+bodies come last here. One thing differs: in a plane, or whatever else has a direction in which nothing moves, MuJoCo
+leaves round contacts as they are or lets go of them, where here they hold.
 
 With M = Kᵀ K, K = √D L of its factors Lᵀ D L, and the rows W = J K⁻¹, which have the sparsity of the tree as J has:
 A = W Wᵀ, and a change z = K Δa of the acceleration is all that constraints have to know of each other: y + W z.
