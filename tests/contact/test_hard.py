@@ -48,16 +48,20 @@ def test_a_block_stops_and_stays_for_a_minute(block):
     assert np.abs(rest.q - rest.q[0]).max() < 1e-9
 
 
+@pytest.mark.parametrize("kind", ["hard", Lcp(solver="pgs", sweeps=500)])
 @pytest.mark.parametrize("degrees", [26.5, 26.7])
-def test_friction_holds_up_to_its_angle(degrees):
-    """atan 0.5 = 26.565°: below it nothing moves, above it slides with g (sin a - μ cos a)."""
+def test_friction_holds_up_to_its_angle(degrees, kind):
+    """atan 0.5 = 26.565°: below it nothing moves, above it slides with g (sin a - μ cos a). So too by a pyramid with a
+    direction down the slope."""
     model = scene(box("block", "0 0 0.1", "0.1 0.1 0.1", more=friction(0.5)), slope=np.radians(degrees), mu=0.5)
-    run = qdot.simulate(model, None, 0.5, 1e-3, contact="hard")
+    run = qdot.simulate(model, None, 0.5, 1e-3, contact=kind)
     a = G * (np.sin(np.radians(degrees)) - 0.5 * np.cos(np.radians(degrees)))
     assert run.v[-1, 3] == pytest.approx(max(a * 0.5, 0.0), abs=1e-9)
+    assert not run.contact_residuals["unsolved"].any()
 
 
-def test_tip_or_slide():
+@pytest.mark.parametrize("kind", ["hard", "lcp", Lcp(solver="pgs", sweeps=500)])
+def test_tip_or_slide(kind):
     """Elementary statics of a block that is pushed at a height: it moves from the least of both limits on, and slides
     below the height b/(2μ), or tips above. A thousandth beside the limits decides."""
     m, b, h, mu = 2.0, 0.2, 0.5, 0.6
@@ -75,7 +79,7 @@ def test_tip_or_slide():
     ]
     tau = np.array([[F, 0, F * (at - h / 2)] for F, at, _ in pushes])
     state = np.zeros((len(pushes), 3)), np.zeros((len(pushes), 3))
-    run = qdot.simulate(model, state, 0.2, 1e-3, contact="hard", tau=tau)
+    run = qdot.simulate(model, state, 0.2, 1e-3, contact=kind, tau=tau)
     for (_, _, wanted), v in zip(pushes, run.v[:, -1], strict=True):
         found = "stays" if np.abs(v).max() < 1e-9 else "tips" if abs(v[2]) > 1e-6 else "slides"
         assert found == wanted
@@ -135,9 +139,10 @@ def test_restitution_is_that_of_newton():
 
 
 def test_solvers_find_the_same_motion(block):
-    """The round cone by two solvers; the pyramid lies along the slide, so it finds the same. Sweeps leave 1e-10."""
+    """The round cone by two solvers; the pyramid lies along the slide, so both of its own find the same. Sweeps leave
+    1e-10."""
     start = (block.home(), [0.0, 0, 0, 1.0, 0, 0])
-    kinds = (Hard(), Hard(solver="pgs", sweeps=1000), Hard(position="baumgarte"), Lcp())
+    kinds = (Hard(), Hard(solver="pgs", sweeps=1000), Hard(position="baumgarte"), Lcp(), Lcp(solver="pgs"))
     ends = [qdot.simulate(block, start, 0.3, 1e-3, contact=kind).q[-1] for kind in kinds]
     for other in ends[1:]:
         np.testing.assert_allclose(other, ends[0], atol=1e-8)

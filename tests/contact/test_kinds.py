@@ -92,13 +92,15 @@ def test_the_pyramid_is_told_by_residuals():
 
 
 def test_levels_of_the_lcp_agree(puck):
-    """Forces from accelerations hold and brake as impulses do; below 1e-6 m/s they do not stop what creeps."""
-    ends = [
-        qdot.simulate(puck, (np.zeros(2), [1.0, 0]), 0.5, 1e-3, contact=Lcp(level=level)).q[-1]
-        for level in ("velocity", "acceleration")
-    ]
-    np.testing.assert_allclose(ends[1], ends[0], atol=2e-3)
-    assert ends[0][0] == pytest.approx(1 / (2 * 0.4 * GRAVITY), abs=1e-3)
+    """Forces from accelerations hold and brake as impulses do; below 1e-6 m/s they do not stop what creeps. Sweeps find
+    what Lemke's walk does at both levels, to their 1e-10."""
+    kinds = [Lcp(level=level, solver=solver) for level in ("velocity", "acceleration") for solver in ("lemke", "pgs")]
+    runs = [qdot.simulate(puck, (np.zeros(2), [1.0, 0]), 0.5, 1e-3, contact=kind) for kind in kinds]
+    np.testing.assert_allclose(runs[2].q[-1], runs[0].q[-1], atol=2e-3)
+    for walked, swept in (runs[:2], runs[2:]):
+        np.testing.assert_allclose(swept.q, walked.q, atol=1e-8)
+        assert not swept.contact_residuals["unsolved"].any()
+    assert runs[0].q[-1, 0] == pytest.approx(1 / (2 * 0.4 * GRAVITY), abs=1e-3)
 
 
 # ── runs ─────────────────────────────────────────────────────────────────────────────────────────
@@ -277,6 +279,8 @@ def test_the_court_goes_on_when_one_fails(dropped):
         (lambda: Hard(room=0), "room"),
         (lambda: Lcp(directions=5), "directions"),
         (lambda: Lcp(level="position"), "level"),
+        (lambda: Lcp(solver="coulomb"), "Lcp's solver .*lemke.*pgs"),
+        (lambda: Lcp(sweeps=1.5), "Lcp's sweeps"),
         (lambda: Impulse(law="stronge"), "law"),
         (lambda: Impulse(order="random"), "order"),
         (lambda: Penalty(stiffness=0), "stiffness"),

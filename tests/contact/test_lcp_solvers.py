@@ -1,4 +1,5 @@
-"""Linear complementarity: every choice of sides, degenerate cases, Murty's worst case, rays, pyramids, Painlevé."""
+"""Linear complementarity by walks and by sweeps: every choice of sides, degenerate cases, Murty's worst case, rays,
+pyramids, Painlevé."""
 
 from itertools import product
 
@@ -9,7 +10,7 @@ from qdot.compiler.interpret import interpret
 from qdot.compiler.trace import trace
 from qdot.contact.coulomb import coulomb
 from qdot.contact.lcp import gauss_seidel, lemke
-from qdot.contact.polyhedral import polyhedral, polyhedral_forces
+from qdot.contact.polyhedral import RELIABLE, polyhedral, polyhedral_forces
 from qdot.programs import expressions  # noqa: F401  (makes traced expressions scalars)
 from tests.backends.loading import by_llvm, run
 from tests.contact.scenes import faces, lists
@@ -71,6 +72,8 @@ def test_semidefinite(n):
         assert found.error < 1e-10
         sweeps = gauss_seidel(*lists(A, q), sweeps=20000, tolerance=1e-12)
         np.testing.assert_allclose(sweeps.w, found.w, rtol=0, atol=1e-6)  # Gauss–Seidel converges slowly
+        for z in every_side(A, q) if n < 12 else ():
+            np.testing.assert_allclose(found.w, A @ z + q, rtol=0, atol=1e-8)
 
 
 def test_small_whole_numbers():
@@ -110,6 +113,14 @@ def test_murty_takes_all_edges(n):
     assert (short.converged, short.ray) == (0, 0)
 
 
+@pytest.mark.parametrize("n", [2, 5, 8, 40])
+def test_murty_is_nothing_to_sweeps(n):
+    """No row depends on later ones: the first sweep solves it, and the second finds nothing to do."""
+    found = gauss_seidel((np.eye(n) + 2 * np.tril(np.ones((n, n)), -1)).tolist(), [-1.0] * n)
+    assert (found.iterations, found.converged, found.error) == (2, 1, 0)
+    np.testing.assert_array_equal(found.z, np.eye(n)[0])
+
+
 def test_rays():
     """Two walls that a point cannot leave: w = (z₁ - z₂ - 1, z₂ - z₁ - 1)."""
     found = lemke([[1.0, -1], [-1, 1]], [-1.0, -1])
@@ -126,6 +137,39 @@ def test_sweeps_agree_with_walks():
         assert sweeps.converged == 1
         np.testing.assert_allclose(sweeps.z, walk.z, rtol=0, atol=1e-12)
     assert gauss_seidel(*lists(A, q), sweeps=1).converged == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_sweeps_find_the_only_solution(n):
+    """Of all sides, to the tolerance of 1e-10 times a condition of 1e3; begun there, one sweep is enough."""
+    rng = np.random.default_rng(n)
+    for _ in range(4):
+        A, q = matrix("definite", n, rng), rng.normal(size=n)
+        found = gauss_seidel(*lists(A, q), sweeps=5000)
+        assert found.converged == 1
+        for expected in every_side(A, q):
+            np.testing.assert_allclose(found.z, expected, rtol=0, atol=1e-7 * (1 + np.abs(expected).max()))
+        assert gauss_seidel(*lists(A, q), sweeps=5000, start=found.z).iterations == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 6])
+@pytest.mark.parametrize("bound", [0.0, 0.3, 100.0])
+def test_rows_with_a_bound_in_common(n, bound):
+    """All z ≥ 0 with Σ z ≤ bound, between a row before and one after: as Lemke and all sides find them, to 1e-7."""
+    rng = np.random.default_rng([n, int(bound)])
+    for _ in range(4):
+        A, q = np.zeros((n + 3, n + 3)), np.append(rng.normal(size=n + 2), bound)
+        A[:-1, :-1] = matrix("definite", n + 2, rng)
+        A[1 : n + 1, -1], A[-1, 1 : n + 1] = 1, -1
+        order = [0, *range(1, n + 1), n + 2, n + 1]  # the bound's row follows its own
+        A, q = A[np.ix_(order, order)], q[order]
+        found = gauss_seidel(*lists(A, q), sweeps=20000, shared=[range(1, n + 2)])
+        assert found.converged == 1
+        assert sum(found.z[1 : n + 1]) <= bound + 1e-12
+        np.testing.assert_allclose(found.w, np.array(A) @ found.z + q, rtol=0, atol=1e-12)
+        own = [k for k in range(n + 3) if k != n + 1]  # λ is not unique where the bound is zero
+        for expected in [np.array(lemke(*lists(A, q)).z), *every_side(A, q)]:
+            np.testing.assert_allclose(np.array(found.z)[own], expected[own], rtol=0, atol=1e-7)
 
 
 def test_lanes_and_programs_give_what_floats_do():
@@ -155,18 +199,40 @@ def test_lanes_and_programs_give_what_floats_do():
 # ── pyramids ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("ratio", [1.0, 1e6])
+@pytest.mark.parametrize(("ratio", "sweeps"), [(1.0, None), (1e6, None), (1.0, 5000)])
 @pytest.mark.parametrize("directions", [4, 8])
-def test_pyramids_of_faces(directions, ratio):
-    """Always solved; nothing approaches, the cone is obeyed, in which the pyramid lies, no energy is given. To 1e-9."""
+def test_pyramids_of_faces(directions, ratio, sweeps):
+    """Always solved; nothing approaches, the cone is obeyed, in which the pyramid lies, no energy is given, and of all
+    that the pyramid has friction takes the most. To 1e-9."""
+    angles = 2 * np.pi * np.arange(directions) / directions
+    fan = np.array([np.cos(angles), np.sin(angles)])
     for seed in range(1, 4):
         W, b, mu, _, _ = faces(seed, bodies=2, points=3, ratio=ratio)
-        found = polyhedral(*lists(W, b, mu), [1.0] * 6, directions)
+        found = polyhedral(*lists(W, b, mu), [1.0] * 6, directions, sweeps=sweeps)
         z, u = np.array(found.z), np.array(found.u)
         assert found.converged == 1
+        assert found.error < RELIABLE
+        taken = -(z * u).reshape(-1, 3)[:, 1:].sum(axis=1)
+        most = mu * z[::3] * (u.reshape(-1, 3)[:, 1:] @ fan).max(axis=1)
+        np.testing.assert_allclose(taken, most, rtol=0, atol=1e-9 * np.abs(z).max() * np.abs(b).max())
         assert found.residuals.penetration <= 1e-9 * np.abs(b).max()
         assert found.residuals.cone <= 1e-12 * np.abs(z).max()
         assert z @ (b + u) <= 1e-9 * np.abs(z).max() * np.abs(b).max()
+
+
+@pytest.mark.parametrize("directions", [4, 6, 8, 32])
+def test_sweeps_go_on_from_impulses(directions):
+    """Impulses tell the pushes along directions, whatever friction's own: begun at a solution, one sweep is enough."""
+    for angle in np.linspace(0, 6, 7):
+        b = [-1.0, 4 * np.cos(angle), 4 * np.sin(angle)]
+        for mu in (0.5, 10.0):  # slides, sticks
+            given = (np.eye(3) / 2).tolist(), b, [mu], [1.0], directions
+            z = polyhedral(*given).z
+            again = polyhedral(*given, sweeps=100, start=z)
+            assert (again.iterations, again.converged) == (1, 1)
+            np.testing.assert_allclose(again.z, z, rtol=0, atol=1e-9)
+    few = polyhedral(*lists(*faces(2, bodies=2, points=3)[:3]), [1.0] * 6, sweeps=3)
+    assert few.converged == 0
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, np.pi / 4])
@@ -195,6 +261,8 @@ def test_pyramids_without_friction_and_with_spin():
     np.testing.assert_allclose(found.z, [2, 1, 0, 0, -0.01], rtol=0, atol=1e-13)
     gone = polyhedral(*lists(W, [-2.0, -1.0, 0, 0, 3.0]), [(), [0.5, 0.5, 0.01]], [0.0, 1.0])
     np.testing.assert_allclose(gone.z, [0, 1, 0, 0, -0.01], rtol=0, atol=1e-13)
+    swept = polyhedral(*lists(W, [-2.0, -1.0, 0, 0, 3.0]), [(), [0.5, 0.5, 0.01]], [1.0, 1.0], sweeps=100)
+    np.testing.assert_allclose(swept.z, [2, 1, 0, 0, -0.01], rtol=0, atol=1e-9)
 
 
 def test_pyramids_on_lanes_and_in_programs():
@@ -205,14 +273,15 @@ def test_pyramids_on_lanes_and_in_programs():
 
     def text(W, b, mu, velocities):
         forces = polyhedral_forces(W, b, mu, [1.0], velocities)
-        return {"u": polyhedral(W, b, mu, [1.0]).u, "f": forces.f}
+        swept = polyhedral(W, b, mu, [1.0], sweeps=500, start=[1.0, 0.1, 0.2])
+        return {"u": polyhedral(W, b, mu, [1.0]).u, "f": forces.f, "swept": swept.u, "sweeps": [swept.iterations]}
 
     rows = [text(*lists(*row)) for row in zip(*inputs.values(), strict=True)]
     W, b, mu, velocities = (np.moveaxis(x, 0, -1) for x in inputs.values())
     lanes = text([list(row) for row in W], list(b), list(mu), list(velocities))
     program = trace("pyramids", text, {name: x.shape[1:] for name, x in inputs.items()})
     compiled = run(by_llvm(program), inputs)
-    for name in ("u", "f"):
+    for name in ("u", "f", "swept", "sweeps"):
         expected = np.array([row[name] for row in rows])
         np.testing.assert_allclose(np.stack(lanes[name], axis=1), expected, rtol=0, atol=1e-10)
         np.testing.assert_allclose(compiled[name], expected, rtol=0, atol=1e-10)
@@ -231,9 +300,10 @@ def test_block_slides_and_rests():
         ([0.0, 1, 0], [30.0, 0], [-mu * m * g, 0]),
     ]:
         b = np.array([-g, pull[0] / m, pull[1] / m])
-        found = polyhedral_forces(*lists(np.eye(3) / m, b), [mu], [1.0], velocity)
-        assert (found.converged, found.paradox) == (1, 0)
-        np.testing.assert_allclose(found.f, [m * g, *friction], rtol=0, atol=1e-12)
+        for sweeps, error in ((None, 1e-12), (100, 1e-8)):
+            found = polyhedral_forces(*lists(np.eye(3) / m, b), [mu], [1.0], velocity, sweeps=sweeps)
+            assert (found.converged, found.paradox) == (1, 0)
+            np.testing.assert_allclose(found.f, [m * g, *friction], rtol=0, atol=error)
 
 
 def rod(angle):
@@ -258,6 +328,10 @@ def test_painleve(direction):
     assert approaching.converged == (answer >= 0)
     assert (parting.converged, parting.f) == (1, [0.0] * 3)  # one of two
     assert np.isfinite(approaching.f).all()
+    swept = polyhedral_forces(*lists(W, [-9.81, 0, 0]), [mu], [1.0], slip, sweeps=1000)
+    assert swept.converged == approaching.converged
+    if swept.converged:
+        np.testing.assert_allclose(swept.f, approaching.f, rtol=1e-8)
     for b in ([-0.1, direction, 0.0], [-1.0, 0.2 * direction, 0.3]):
         for found in (coulomb(*lists(W, b), [mu], [1.0]), polyhedral(*lists(W, b), [mu], [1.0])):
             assert found.converged == 1

@@ -40,28 +40,32 @@ class Hard:
     def __post_init__(self) -> None:
         require_share("Hard", "restitution", self.restitution)
         require_one_of("Hard", "solver", self.solver, ("coulomb", "pgs"))
-        if not isinstance(self.sweeps, int) or isinstance(self.sweeps, bool) or self.sweeps < 1:
-            raise ValueShapeError(f"Hard's sweeps are a whole number of at least 1, got {self.sweeps!r}")
+        require_sweeps("Hard", self.sweeps)
         require_one_of("Hard", "position", self.position, POSITIONS)
         require_positive("Hard", "resting", self.resting, zero=True)
         require_room("Hard", self.room)
 
-    def impulses(self, W: Sequence[Scalars], b: Scalars, friction: Sequence[Scalars], present: Scalars) -> Impulses:
-        """That turn the velocities b of all rows into W z + b."""
+    def impulses(
+        self, W: Sequence[Scalars], b: Scalars, friction: Sequence[Scalars], present: Scalars, start: Scalars
+    ) -> Impulses:
+        """That turn the velocities b of all rows into W z + b; `start` is where sweeps that remember begin."""
         return coulomb(W, b, friction, present)
 
 
 @dataclass(frozen=True)
 class Lcp:
-    """The textbook's linear complementarity problem (U15): a pyramid of so many `directions` is the cone, solved by
-    Lemke's method.
+    """The textbook's linear complementarity problem (U15): a pyramid of so many `directions` is the cone.
 
     `level` is "velocity", or "acceleration": then forces hold what rests or slides, found from accelerations, and
-    impulses act only on what strikes, or where there are no such forces (Painlevé). All else is as in `Hard`.
+    impulses act only on what strikes, or where there are no such forces (Painlevé). `solver` is "lemke", whose walk
+    ends in a solution, or "pgs", at most so many `sweeps` by projected Gauss–Seidel, which end where none changes a
+    velocity by more than 1e-10 of the largest. All else is as in `Hard`.
     """
 
     directions: int = 4
     level: str = "velocity"
+    solver: str = "lemke"
+    sweeps: int = 100
     restitution: float = 0.0
     position: str = "projection"
     resting: float = 0.01
@@ -72,19 +76,31 @@ class Lcp:
         if not isinstance(n, int) or isinstance(n, bool) or n < 4 or n % 2:
             raise ValueShapeError(f"Lcp's directions are an even number of at least 4, got {n!r}")
         require_one_of("Lcp", "level", self.level, ("velocity", "acceleration"))
+        require_one_of("Lcp", "solver", self.solver, ("lemke", "pgs"))
+        require_sweeps("Lcp", self.sweeps)
         require_share("Lcp", "restitution", self.restitution)
         require_one_of("Lcp", "position", self.position, POSITIONS)
         require_positive("Lcp", "resting", self.resting, zero=True)
         require_room("Lcp", self.room)
 
-    def impulses(self, W: Sequence[Scalars], b: Scalars, friction: Sequence[Scalars], present: Scalars) -> Impulses:
-        return polyhedral(W, b, friction, present, self.directions)
+    def impulses(
+        self, W: Sequence[Scalars], b: Scalars, friction: Sequence[Scalars], present: Scalars, start: Scalars
+    ) -> Impulses:
+        sweeps = self.sweeps if self.solver == "pgs" else None
+        return polyhedral(W, b, friction, present, self.directions, sweeps=sweeps, start=start)
 
     def forces(
-        self, W: Sequence[Scalars], b: Scalars, friction: Sequence[Scalars], present: Scalars, velocities: Scalars
+        self,
+        W: Sequence[Scalars],
+        b: Scalars,
+        friction: Sequence[Scalars],
+        present: Scalars,
+        velocities: Scalars,
+        start: Scalars,
     ) -> list[Scalar]:
-        """That turn the accelerations b of all rows into W f + b; none where there are no such forces."""
-        found = polyhedral_forces(W, b, friction, present, velocities, self.directions)
+        """That turn the accelerations b of all rows into W f + b; none where no such forces are found."""
+        sweeps = self.sweeps if self.solver == "pgs" else None
+        found = polyhedral_forces(W, b, friction, present, velocities, self.directions, sweeps=sweeps, start=start)
         return [where(found.converged > 0, x, 0.0) for x in found.f]
 
 
@@ -169,6 +185,11 @@ def require_positive(kind: str, name: str, value: Any, *, zero: bool = False) ->
         raise ValueShapeError(
             f"{kind}'s {name} is a {'number that is not negative' if zero else 'positive number'}, got {value!r}"
         )
+
+
+def require_sweeps(kind: str, sweeps: Any) -> None:
+    if not isinstance(sweeps, int) or isinstance(sweeps, bool) or sweeps < 1:
+        raise ValueShapeError(f"{kind}'s sweeps are a whole number of at least 1, got {sweeps!r}")
 
 
 def require_one_of(kind: str, name: str, value: Any, allowed: tuple[str, ...]) -> None:

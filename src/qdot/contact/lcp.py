@@ -7,7 +7,13 @@ are broken as if q were increased by (ε, ε², …), so no edge is walked twice
 ray that leads to infinity. For matrices that are copositive plus, as those of contact are, a ray means that there is no
 solution; else it only means that this walk found none. It may take 2ⁿ edges (Murty, 1978), so they are bounded.
 
-Gauss–Seidel sweeps, row after row, are cheap and coarse; they need A_ii > 0.
+Gauss–Seidel sweeps, row after row, are cheap and coarse; they need A_ii > 0. Where rows share a bound,
+
+    0 ≤ z_j ⊥ w_j + λ ≥ 0,    0 ≤ λ ⊥ b - Σ z_j ≥ 0,
+
+the row of λ has A_ii = 0. Its rows then go against w together, y = z - r w with r = 1 / Σ A_jj, and are drawn back to
+where the bound is kept, z = max(0, y - r λ), by the largest λ that any of the largest y ask for (Held, Wolfe, Crowder,
+Mathematical Programming 6, 1974): r λ = max(0, (Σ y - b) / number of them).
 """
 
 from __future__ import annotations
@@ -27,6 +33,10 @@ SMALL = 1e-11
 """Entries of a column below this, of its largest, are zero: nothing leaves for them."""
 
 REFINEMENTS = 2
+
+SWEEPS = 100
+TOLERANCE = 1e-10
+"""At most so many; ended where none changes a w by more than this, of the largest q."""
 
 
 @dataclass(frozen=True)
@@ -62,26 +72,60 @@ def lemke(A: Sequence[Scalars], q: Scalars, limit: int | None = None) -> Complem
     return _answer(A, q, z, walk.ray, where(solved, 1.0, 0.0), walk.edges)
 
 
-def gauss_seidel(A: Sequence[Scalars], q: Scalars, sweeps: int = 100, tolerance: float = 1e-10) -> Complementary:
-    """By z_i = max(0, z_i - w_i / A_ii) in turn, until no row moves w by more than the tolerance, of the largest q."""
+def gauss_seidel(
+    A: Sequence[Scalars],
+    q: Scalars,
+    sweeps: int = SWEEPS,
+    tolerance: float = TOLERANCE,
+    shared: Sequence[range] = (),
+    start: Scalars | None = None,
+) -> Complementary:
+    """By z_i = max(0, z_i - w_i / A_ii) in turn, until no row moves w by more than the tolerance, of the largest q.
+
+    `shared` are rows with a bound in common, of which the last is that of λ. It begins with z = `start`, or with none.
+    """
     small = tolerance * largest(q)
+    alone = set(range(len(q))).difference(*shared)
+    blocks = sorted([*shared, *(range(i, i + 1) for i in alone)], key=lambda rows: rows.start)
 
     def sweep(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[list[Scalar], Scalar, Scalar]:
         z, _, count = list(state[0]), state[1], state[2]
         moved: Scalar = 0.0
-        for i, row in enumerate(A):
-            inverse = where(row[i] > 0, 1.0, 0.0) / where(row[i] > 0, row[i], 1.0)
-            new = maximum(z[i] - (dot(row, z) + q[i]) * inverse, 0.0)
-            moved = maximum(moved, absolute(new - z[i]) * row[i])
-            z[i] = new
+        for rows in blocks:
+            bound = rows[-1] if len(rows) > 1 else None
+            own = rows if bound is None else rows[:-1]
+            size = sum((A[i][i] for i in own), start=0)
+            inverse = where(size > 0, 1.0, 0.0) / where(size > 0, size, 1.0)
+            before = [z[i] for i in own]
+            if bound is not None:
+                z[bound] = 0.0
+            aimed = [z[i] - (dot(A[i], z) + q[i]) * inverse for i in own]
+            excess: Scalar = 0.0
+            if bound is not None:
+                others = [0.0 if i in own else x for i, x in enumerate(z)]
+                excess = _excess(aimed, dot(A[bound], others) + q[bound])
+                z[bound] = excess * size
+            for i, x, old in zip(own, aimed, before, strict=True):
+                z[i] = maximum(x - excess, 0.0)
+                moved = maximum(moved, absolute(z[i] - old) * size)
         return z, moved, count + 1
 
     def step(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
         go_on = state[1] > small
         return go_on, where_needed(go_on, state, sweep, state)
 
-    z, moved, count = iterated(sweeps, ([0.0] * len(q), small + 1.0, 0.0), step)
+    begun: list[Scalar] = [0.0] * len(q) if start is None else list(start)
+    z, moved, count = iterated(sweeps, (begun, small + 1.0, 0.0), step)
     return _answer(A, q, z, 0.0, where(moved <= small, 1.0, 0.0), count)
+
+
+def _excess(y: Scalars, bound: Scalar) -> Scalar:
+    """The least x ≥ 0 with Σ max(0, y - x) ≤ bound."""
+    found: Scalar = 0.0
+    for least in y:
+        chosen = [where(x >= least, 1.0, 0.0) for x in y]
+        found = maximum(found, (dot(chosen, y) - bound) / sum(chosen, start=0))
+    return found
 
 
 def _answer(

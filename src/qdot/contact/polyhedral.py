@@ -1,11 +1,13 @@
-"""The textbook's contact: a pyramid in the place of the cone, and a linear complementarity problem for Lemke's method.
+"""The textbook's contact: a pyramid in the place of the cone, and a linear complementarity problem, solved by Lemke's
+method or by sweeps.
 
 Friction is pushes β_j ≥ 0 along some directions d_j of the tangential plane, Σ β_j ≤ μ z_n, against a slip λ that they
 have in common (Stewart, Trinkle, Int. J. Numer. Methods Eng. 39, 1996; Anitescu, Potra, Nonlinear Dynamics 14, 1997):
 
     0 ≤ z_n ⊥ u_n ≥ 0,    0 ≤ β_j ⊥ d_j·u_t + λ ≥ 0,    0 ≤ λ ⊥ μ z_n - Σ β_j ≥ 0.
 
-For velocities it always has a solution, where b = J v. Between its directions the pyramid is too weak by up to
+For velocities it always has a solution, where b = J v. Sweeps come near it: pushes along directions share the bound of
+friction, and λ is what draws them back to it. Between its directions the pyramid is too weak by up to
 1 - cos(π / directions), and what slides is drawn towards an edge; the residuals, which are those of the cone, tell how
 much.
 
@@ -18,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import cos, pi, sin
+from math import cos, pi, sin, tan
 from typing import ClassVar
 
-from qdot.algebra import Scalar, Scalars, minimum, where
+from qdot.algebra import Scalar, Scalars, absolute, maximum, minimum, where
 from qdot.algebra.linalg import Matrix, dot, matvec
 from qdot.contact.coulomb import Impulses, admitted
-from qdot.contact.lcp import Complementary, lemke
+from qdot.contact.lcp import Complementary, gauss_seidel, lemke
 from qdot.contact.problem import Problem, length
 from qdot.contact.residuals import residuals
 
@@ -57,13 +59,16 @@ def polyhedral(
     present: Scalars,
     directions: int = 4,
     limit: int | None = None,
+    sweeps: int | None = None,
+    start: Scalars | None = None,
 ) -> Impulses:
     """Impulses by the velocities after them, u = W z + b; arguments as those of `coulomb`, edges as those of `lemke`.
 
-    Contacts with two tangents have so many directions, an even number; others two for each tangential row.
+    Contacts with two tangents have so many directions, an even number; others two for each tangential row. Given
+    `sweeps`, at most so many are made in the place of Lemke's walk, from the impulses `start`.
     """
     pyramids = _Pyramids.of(Problem.of(W, b, mu, present), None, directions)
-    z, answer, error, converged = pyramids.solved(limit)
+    z, answer, error, converged = pyramids.solved(limit, sweeps, start)
     u = [x + y for x, y in zip(matvec(W, z), b, strict=True)]
     return Impulses(z, u, residuals(z, u, mu, present), error, converged, answer.iterations)
 
@@ -77,11 +82,14 @@ def polyhedral_forces(
     directions: int = 4,
     limit: int | None = None,
     slipping: float = 1e-6,
+    sweeps: int | None = None,
+    start: Scalars | None = None,
 ) -> Forces:
     """Forces by the accelerations with them, a = W f + b, of contacts that touch and do not approach.
 
     `velocities` are those of all rows now; a contact slides where its tangential ones, with its coefficients as
-    weights, are above `slipping` [m/s]. b contains what the rows' own change does to their velocities, J̇ v.
+    weights, are above `slipping` [m/s]. b contains what the rows' own change does to their velocities, J̇ v. Sweeps are
+    those of `polyhedral`; where there are no forces they do not end on a ray, but are used up.
     """
     problem = Problem.of(W, b, mu, present)
     slips: list[list[Scalar]] = []
@@ -93,7 +101,7 @@ def polyhedral_forces(
         slides = size > slipping
         slips.append([where(slides, x, 0.0) / where(slides, size, 1.0) for x in slip])
     pyramids = _Pyramids.of(problem, slips, directions)
-    f, answer, error, converged = pyramids.solved(limit)
+    f, answer, error, converged = pyramids.solved(limit, sweeps, start)
     a = [x + y for x, y in zip(matvec(W, f), b, strict=True)]
     return Forces(f, a, error, pyramids.paradox(), answer.ray, converged, answer.iterations)
 
@@ -129,9 +137,16 @@ class _Pyramids:
             lowest = minimum(lowest, dot([self.problem.A[rows[0]][j] for j in rows], columns[0]))
         return where(lowest < 0, 1.0, 0.0)
 
-    def solved(self, limit: int | None) -> tuple[list[Scalar], Complementary, Scalar, Scalar]:
-        """Impulses, Lemke's answer, its error in the units of the problem, and whether it is a solution."""
-        answer = lemke(*self.complementarity(), limit)
+    def solved(
+        self, limit: int | None, sweeps: int | None, start: Scalars | None
+    ) -> tuple[list[Scalar], Complementary, Scalar, Scalar]:
+        """Impulses, what was found, its error in the units of the problem, and whether it is a solution."""
+        matrix, side = self.complementarity()
+        if sweeps is None:
+            answer = lemke(matrix, side, limit)
+        else:
+            begun = None if start is None else self.pushes(start)
+            answer = gauss_seidel(matrix, side, sweeps, shared=self.shared(), start=begun)
         x: list[Scalar] = []
         first = 0
         for columns in self.columns:
@@ -145,6 +160,33 @@ class _Pyramids:
         converged = where(error <= RELIABLE, answer.converged, 0.0)
         x = admitted(self.problem.contacts, x, [0.0] * len(self.columns))  # rounding alone leaves the cone
         return self.problem.impulses(x), answer, error, converged
+
+    def shared(self) -> list[range]:
+        """The rows of each contact's directions, with that of their λ."""
+        found: list[range] = []
+        first = 0
+        for columns in self.columns:
+            last = first + len(columns) - (len(columns) == 1)
+            if len(columns) > 1:
+                found.append(range(first + 1, last + 1))
+            first = last + 1
+        return found
+
+    def pushes(self, z: Scalars) -> list[Scalar]:
+        """Of impulses: friction as a sum along the two directions next to it. With an angle δ from one direction to the
+        next, that along d is x·d - cot δ |x × d|, and those where this is negative have none."""
+        found: list[Scalar] = []
+        for rows, columns, held in zip(self.problem.contacts, self.columns, self.held, strict=True):
+            units = [self.problem.unit[i] for i in rows]
+            x = [where(e > 0, z[i], 0.0) / where(e > 0, e, 1.0) for i, e in zip(rows, units, strict=True)]
+            found.append(x[0])
+            cot = 1 / tan(2 * pi / (len(columns) - 1)) if len(rows) == 3 else 0.0
+            for _, *d in columns[1:]:
+                across = absolute(d[0] * x[2] - d[1] * x[1]) if len(rows) == 3 else 0.0
+                found.append((1 - held) * maximum(dot(d, x[1:]) - cot * across, 0.0))
+            if len(columns) > 1:
+                found.append(0.0)
+        return found
 
     def complementarity(self) -> tuple[Matrix, list[Scalar]]:
         """M and q: of each contact its pushes, and where it has friction the slip λ that they have in common."""

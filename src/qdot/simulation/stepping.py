@@ -117,7 +117,7 @@ def memory_of(system: System, integrator: Integrator) -> list[float]:
     size = 0
     if isinstance(kind, Soft):
         size = system.model.nv
-    elif isinstance(kind, Hard) and kind.solver == "pgs":
+    elif isinstance(kind, (Hard, Lcp)) and kind.solver == "pgs":
         home = Phase(0.0, system.model.home().tolist(), [0.0] * system.model.nv, [], [])
         size = len(met(system, kind.room, home, home.v, 0.0).J)
     return [*integrator.memory(system), *[0.0] * size]

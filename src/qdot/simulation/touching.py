@@ -141,7 +141,7 @@ def impulses_of(
             e = _restitution(system, kind, point.limit is not None)
             more[n] = _allowed(kind, gap, before[n], u[n], e, dt)
         law = _Law(kind, J, system.answers(at, J), present)
-        held = _held(system, law, found, at, free, before, gaps, dt)
+        held = _held(system, law, found, at, free, before, gaps, dt, start)
         free = [x + y for x, y in zip(free, law.change(held), strict=True)]
         impulses = _striking(law, normals, free, more).impulses(free, more, found.friction, start)
         impulses = replace(impulses, z=[x + y for x, y in zip(held, impulses.z, strict=True)])
@@ -180,7 +180,7 @@ class _Law:
             return projected(self.J, _sparse(self.answers), v, more, friction, self.present, start, self.sweeps)
         W = [times(self.J, column) for column in self.answers]
         b = [x + y for x, y in zip(times(self.J, v), more, strict=True)]
-        return self.kind.impulses(W, b, friction, self.present)
+        return self.kind.impulses(W, b, friction, self.present, start)
 
     def parted(self, normals: list[int], ahead: list[Scalar]) -> list[Scalar]:
         """The displacement that takes overlaps out of the end of a step, where gaps will be `ahead`."""
@@ -211,6 +211,7 @@ def _held(
     before: list[Scalar],
     gaps: list[Scalar],
     dt: Scalar,
+    start: Scalars,
 ) -> list[Scalar]:
     """Impulses of a step by forces that hold what touches, found from accelerations, where the kind asks for them."""
     kind = law.kind
@@ -223,7 +224,7 @@ def _held(
     a = [(x - y) / dt for x, y in zip(free, at.v, strict=True)]
     b = [x + y for x, y in zip(times(law.J, a), turning_rows(system, kind.room, at, dt), strict=True)]
     W = [times(law.J, column) for column in law.answers]
-    return [dt * x for x in kind.forces(W, b, found.friction, touching, before)]
+    return [dt * x for x in kind.forces(W, b, found.friction, touching, before, [x / dt for x in start])]
 
 
 def _striking(law: _Law, normals: list[int], v: Scalars, more: Scalars) -> _Law:
