@@ -7,11 +7,12 @@ apart: so every distance carries its own proof, and so do Coal's, which are less
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
+from scipy.spatial.transform import Rotation
 
 import qdot.programs.expressions  # noqa: F401  (makes traced expressions scalars)
 from qdot.algebra import Vec3, as_array, where
@@ -169,40 +170,91 @@ def test_hulls_against_coal():
 # ── many poses ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def drawn(rng, count, scales=(-4.0, 4.0)):
-    """Two shapes of any kind and size each, at poses apart, near, overlapping, in line, or at one place."""
-    scale = 10 ** rng.uniform(*scales, size=count)
-    sizes = [scale[:, None] * 10 ** rng.uniform(-1.0, 0.5, size=(count, 3)) for _ in "ab"]
-    turned = np.array([np.eye(3), [[0, 1, 0], [0, 0, 1], [1, 0, 0]], [[-1, 0, 0], [0, 0, 1], [0, 1, 0]]])
-    given = []
-    for k in range(2):
-        straight = rng.random(count) < 0.3
-        R = np.where(straight[:, None, None], turned[rng.integers(0, 3, count)], rotations(rng, count))
-        p = positions(rng, count, 2.0) * scale[:, None]
-        p = np.where((rng.random(count) < 0.2)[:, None], p * [0, 0, 1], p)
-        p = np.where((rng.random(count) < 0.1)[:, None], 0.0, p)
-        given += [rng.integers(0, len(KINDS), count).astype(float), sizes[k], R, p]
-    return scale, given
+def _turns():
+    """Axes along axes, turned by half a right angle, by next to nothing, and anyhow: the straight ones first."""
+    straight = Rotation.create_group("O").as_matrix()
+    ways = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1], [1, 2, 3]], float)
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    little = [Rotation.from_rotvec(angle * way).as_matrix() for angle in (1e-12, 1e-8, 1e-4, np.pi / 4) for way in ways]
+    return np.concatenate([straight, little, rotations(np.random.default_rng(0), 200)])
+
+
+def _ways():
+    """Along axes, towards edges and corners, beside them by next to nothing, and anyhow."""
+    grid = np.array([w for w in product((0, 1, -1), repeat=3) if any(w)], float)
+    random = np.random.default_rng(1)
+    beside = np.concatenate([grid + size * random.normal(size=grid.shape) for size in (1e-12, 1e-8, 1e-4)])
+    ways = np.concatenate([grid, beside, random.normal(size=(200, 3))])
+    return ways / np.linalg.norm(ways, axis=1)[:, None]
+
+
+TURNS, WAYS = _turns(), _ways()
+RATIOS = 10 ** np.linspace(0.0, -1.5, 8)
+"""Of sizes to the scale of a pair."""
+AWAY = np.array([0, 1e-12, 1e-9, 1e-6, 1e-3, 0.01, 0.1, *np.linspace(0.2, 1.2, 21), 2, 10, 1000])
+"""From centre to centre, of both outer radii together: at one place, deep in each other, about touching, far."""
+LINE = st.tuples(
+    st.integers(0, len(KINDS) ** 2 * len(RATIOS) ** 6 - 1),  # kinds, and three sizes of each
+    st.integers(0, 81 * len(TURNS) ** 2 - 1),  # the scale in tenths of a power of ten, and how both are turned
+    st.integers(
+        0, 4 * len(WAYS) - 1
+    ),  # how far the first is from the origin, in scales, and where the second is from it
+)
+"""Two shapes, and the way from one to the other, on which the second is at all distances of AWAY."""
+LINES = st.lists(st.lists(LINE, min_size=1, max_size=20), min_size=1, max_size=20)
+"""Lists of lists, because those that are drawn are short; a line that fails is left alone when they are shrunk."""
+
+
+def placed(lines):
+    """Scales, and two shapes at the poses of some lines, one line after the other."""
+    shapes, turns, places = np.repeat(np.array(lines), len(AWAY), axis=0).T
+    kinds, ratios = shapes % len(KINDS) ** 2, shapes // len(KINDS) ** 2
+    scale = 10.0 ** (turns % 81 / 10 - 4)
+    sizes = scale[:, None] * RATIOS[ratios[:, None] // len(RATIOS) ** np.arange(6) % len(RATIOS)]
+    way = WAYS[places // 4]
+    p = (places % 4 * scale)[:, None] * way
+    away = np.linalg.norm(sizes.reshape(-1, 2, 3), axis=2).sum(axis=1) * np.tile(AWAY, len(lines))
+    a = (kinds // len(KINDS)).astype(float), sizes[:, :3], TURNS[turns // 81 // len(TURNS)], p
+    b = (kinds % len(KINDS)).astype(float), sizes[:, 3:], TURNS[turns // 81 % len(TURNS)], p + away[:, None] * way
+    return scale, a, b
+
+
+def judged(lines):
+    """Of each line the poses at which two orders disagree or something is no answer, and how many say they failed."""
+    scale, a, b = placed(lines)
+    distance, on_a, on_b, normal, failed = solve(*a, *b)
+    other, *_, failed_too = solve(*b, *a)
+    sound = (failed == 0) & (failed_too == 0)
+    least = np.where(distance > 0, 1e-7, 1e-5) * scale + 1e-12 * np.linalg.norm(b[-1], axis=1)
+    good = np.isfinite(np.column_stack([distance, on_a, on_b, normal, other])).all(axis=1)
+    good &= np.abs(np.linalg.norm(normal, axis=1) - 1) < 1e-12
+    good &= ~sound | (np.abs(distance - other) < least)
+    for rows in np.split(np.arange(len(scale)), len(lines)):
+        wrong = [(AWAY[k % len(AWAY)], distance[k], other[k], *(x[k] for x in (*a, *b))) for k in rows if not good[k]]
+        yield wrong, (~sound[rows]).sum()
 
 
 def test_a_hundred_thousand_poses():
-    """50 000, and the same with the shapes exchanged: no NaN, unit normals, the same distance; normals turn round.
+    """Of shapes of all kinds, in both orders: no NaN, unit normals, the same distance.
 
-    Bit for bit, but where two directions are equally good and rounding decides: then distances agree to 1e-7 of the
-    size, which is what descents on round parts leave.
+    Apart, distances agree to 1e-7 of the size; deep in each other to 1e-5, where descents end in one of two directions
+    that are about as good; and to the rounding of places that are far away. 1 in 200 may say that it failed, all of
+    them deep. Lines that are drawn again are not solved again.
     """
-    rng = np.random.default_rng(1)
-    scale, given = drawn(rng, 50_000)
-    distance, on_a, on_b, normal, failed = solve(*given)
-    assert np.isfinite(np.column_stack([distance, on_a, on_b, normal])).all()
-    assert np.abs(np.linalg.norm(normal, axis=1) - 1).max() < 1e-12
-    assert failed.mean() < 1e-3
-    other, on_b2, on_a2, turned, failed_too = solve(*given[4:], *given[:4])
-    assert (distance == other).mean() > 0.95
-    assert (turned == -normal).all(axis=1).mean() > 0.95
-    sound = (failed == 0) & (failed_too == 0)
-    assert (np.abs(distance - other) / scale)[sound].max() < 1e-7
-    assert ((on_a == on_a2) & (on_b == on_b2)).all(axis=1).mean() > 0.9
+    found = {}
+
+    @settings(max_examples=700, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(LINES)
+    def hold(lists):
+        lines = list(dict.fromkeys(line for lines in lists for line in lines))
+        new = [line for line in lines if line not in found]
+        found.update(zip(new, judged(new) if new else (), strict=True))
+        assert [found[line][0] for line in lines if found[line][0]] == []
+
+    hold()
+    poses = len(found) * len(AWAY)
+    assert poses >= 100_000
+    assert sum(failures for _, failures in found.values()) < poses / 200
 
 
 def test_deep_overlaps_are_the_least_of_many_directions():
