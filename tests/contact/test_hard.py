@@ -197,19 +197,22 @@ def test_limits_and_contacts_are_solved_together():
 
 
 def test_ten_boxes_stay_where_they_were_put():
-    """A pile, each box a little smaller than the one below, for a minute by sweeps. At the start sweeps know nothing
-    yet, and the pile settles by less than 0.1 mm; then it stays within 1e-6."""
+    """A pile of boxes free in space, each a little smaller than the one below, for a minute by sweeps, of which there
+    are far fewer than such a pile needs within a step: they go on from step to step. So it settles by up to 2 mm, a
+    hundredth of a box, within some seconds; after 20 s it stays within 1e-6 m.
+    """
     boxes, pairs = "", '<pair geom1="floor" geom2="box 0"/>'
     for k in range(10):
         half = f"{0.1 - 0.002 * k} {0.1 - 0.002 * k} 0.1"
-        boxes += box(f"box {k}", f"0 0 {0.1 + 0.2 * k}", half, planar(str(k)), more='contype="0" conaffinity="0"')
+        boxes += box(f"box {k}", f"0 0 {0.1 + 0.2 * k}", half, more='contype="0" conaffinity="0"')
         pairs += f'<pair geom1="box {k - 1}" geom2="box {k}"/>' if k else ""
     model = scene(boxes, more=f"<contact>{pairs}</contact>")
-    kind = Hard(solver="pgs", sweeps=200, room=100)
-    run = qdot.simulate(model, None, 60.0, 0.01, contact=kind, record=100)
-    moved = np.abs(run.q - run.q[0]).max(axis=1)
-    assert moved.max() < 1e-4
-    assert np.ptp(run.q[5:], axis=0).max() < 1e-6
+    kind = Hard(solver="pgs", sweeps=100, room=100)
+    run = qdot.simulate(model, None, 60.0, 0.01, contact=kind, record=10)
+    places = np.array([run.position(f"box {k}") for k in range(10)])
+    assert np.abs(places - places[:, :1]).max() < 2e-3
+    assert np.ptp(places[:, 200:], axis=1).max() < 1e-6
+    assert np.abs(run.v[-1]).max() < 1e-6
 
 
 @pytest.mark.parametrize("dimension", [3, 4, 6])
