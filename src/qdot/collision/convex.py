@@ -98,8 +98,9 @@ def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
 
 
 def nearest(a: Convex, b: Convex) -> Nearest:
-    """Where two convex shapes come nearest, or by what shift they would come apart soonest."""
-    return _nearest(a, b, _deepest)
+    """Where two convex shapes come nearest, or by what shift they would come apart soonest; the same with the shapes
+    exchanged."""
+    return _nearest(a, b, _deepest_of_both)
 
 
 def _nearest(a: Convex, b: Convex, depth: Depth, beyond: Scalar | None = None) -> Nearest:
@@ -252,6 +253,12 @@ def _least_beside(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
 def _shrunk(a: Convex, share: Scalar) -> Convex:
     """The shape, shrunk about its centre."""
     return replace(a, support=lambda n: a.support(n) * share + a.centre * (1 - share))
+
+
+def _deepest_of_both(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
+    """The better one of both orders, in which directions are tried in turn: so no order has an answer of its own."""
+    one, other = _deepest(a, b, n, size), _deepest(b, a, -n, size).turned()
+    return either(other.distance > one.distance, other, one)
 
 
 def _deepest(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+FLOAT64 = np.dtype(np.float64)
+
 OFF_AT_START = 1e-6
 """Of the size of the mechanism, or of a turn of one radian: more is a mistake rather than rounding."""
 
@@ -311,7 +313,7 @@ def require_no_other_start(start: Any, activation: Any) -> None:
             )
 
 
-def require_within_limits(system: System, q: Array, dtype: np.dtype[Any]) -> None:
+def require_within_limits(system: System, q: Array, dtype: np.dtype[Any] = FLOAT64) -> None:
     """Raise where the start is outside of a limit: a hard stop would have to move it."""
     model = system.model
     rows = np.atleast_2d(q)
@@ -345,7 +347,7 @@ def _limited_names(model: Model) -> list[str]:
     return found + [f"tendon {record.name!r}" for record in model.tendons if record.range is not None]
 
 
-def require_consistent(system: System, time: float, q: Array, v: Array, dtype: np.dtype[Any]) -> None:
+def require_consistent(system: System, time: float, q: Array, v: Array, dtype: np.dtype[Any] = FLOAT64) -> None:
     """Raise where the start does not obey the constraints: the residual, and how to project it."""
     if not system.row_count:
         return
