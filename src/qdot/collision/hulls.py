@@ -31,7 +31,7 @@ FACES = 32
 """Faces of a hull that are tried as those by which something comes out of it."""
 FEW = 256
 """Corners of a hull that are gone through one by one."""
-LOWEST = -1e300
+LOWEST = -1e30
 
 Rated: TypeAlias = tuple[Scalar, Vec3]
 """A corner after what is thought of it."""
