@@ -22,12 +22,9 @@ Rates: TypeAlias = list[list[Scalar]]
 """A number for each row of each constraint."""
 
 
-@dataclass(frozen=True)
-class Ground:
-    """A contact between a body and what stands still: at the pose X, whose axes are the normal and two tangents."""
+class _Acting:
+    """What all have: an acceleration that they ask for, row by row, and a law."""
 
-    body: int
-    X: Transform
     wanted: list[Scalar]
     law: Law
 
@@ -37,7 +34,18 @@ class Ground:
 
     @property
     def nothing(self) -> list[Scalar]:
+        """A zero for each row."""
         return [0.0] * len(self.wanted)
+
+
+@dataclass(frozen=True)
+class Ground(_Acting):
+    """A contact between a body and what stands still: at the pose X, whose axes are the normal and two tangents."""
+
+    body: int
+    X: Transform
+    wanted: list[Scalar]
+    law: Law
 
     def motion(self, u: Motion) -> list[Scalar]:
         """How the body, which moves like this, does so there, along the rows."""
@@ -75,20 +83,12 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Rowed:
+class Rowed(_Acting):
     """A constraint by its rows over the freedoms."""
 
     J: list[Row]
     wanted: list[Scalar]
     law: Law
-
-    @property
-    def acts(self) -> Scalar:
-        return self.law.D > 0
-
-    @property
-    def nothing(self) -> list[Scalar]:
-        return [0.0] * len(self.J)
 
     def beyond(self, a: Scalars) -> list[Scalar]:
         """y."""
