@@ -192,6 +192,34 @@ def test_what_found_no_room_stops_the_run():
         assert {c.bodies for c in in_places.contacts()} == {c.bodies for c in listed.contacts()}
 
 
+def test_hulls_with_parallel_axes_carry_each_other():
+    """Two cubes that are meshes, exactly above each other: axes of the boxes about them have no cross product, and points
+    of their faces that meet tell no direction. Soft contact gives way by less than 1 mm."""
+    corners = " ".join(f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
+    bodies = "".join(
+        f'<body name="{name}" pos="0 0 {z}">{UP.replace("up", name)}<geom type="mesh" mesh="cube"/></body>'
+        for name, z in (("low", 0.1), ("high", 0.3))
+    )
+    model = qdot.load(
+        f'<mujoco><asset><mesh name="cube" vertex="{corners}"/></asset>'
+        f'<worldbody><geom type="plane" size="1 1 1"/>{bodies}</worldbody></mujoco>'
+    )
+    run = qdot.simulate(model, None, 0.2, 2e-3, contact="soft")
+    np.testing.assert_allclose(run.q[-1], run.q[0], atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+def test_a_cone_stands_on_its_base(kind):
+    """Half its height up, where its frame is; soft contact gives way by less than 1 mm."""
+    mechanism = qdot.Mechanism("cone")
+    mechanism.world.show(qdot.geometry.Plane(), collision=True)
+    cone = qdot.geometry.Cone(0.1, 0.3, mass=1.0)
+    mechanism.add("cone", qdot.joints.Free(), cone, at=(0, 0, 0.16), contact=qdot.description.Contact())
+    model = qdot.assemble(mechanism)
+    run = qdot.simulate(model, None, 0.4, 2e-3, contact=kind)
+    np.testing.assert_allclose(run.position("cone")[-1], [0, 0, 0.15], atol=1e-3)
+
+
 def test_many_different_hulls_lie_on_each_other():
     """Five rocks of twenty centimetres, close above each other: ten pairs of hulls, and five with the ground. After
     0.24 s each lies on the one below; the last has just met it at 2 m/s, for which such contacts give way by 2 cm."""

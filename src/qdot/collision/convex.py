@@ -41,6 +41,8 @@ FLAT = 1e-14
 """A triangle with a smaller angle is an edge."""
 TOUCHING = 1e-6
 """Of the size: nearer than this, a normal by the difference of two points is not sharp enough."""
+BLIND = 1e-12
+"""Of the size: nearer than this, the difference of two points is rounding."""
 TOLERANCE = 1e-8
 """Of the size: how far bounds of a distance may lie apart."""
 SPREAD = 64
@@ -114,7 +116,9 @@ def _nearest(a: Convex, b: Convex, depth: Depth, beyond: Scalar | None = None) -
     limit = or_rounding(TOUCHING, 2**10) * size
     overlap = (apart.inside > 0.5) | (apart.y.dot(apart.y) <= limit * limit)
     outside = _answer(a, b, apart, apart.y / -length, size)
-    start = chosen(overlap & (apart.inside > 0.5), towards, outside.normal)
+    noise = or_rounding(BLIND, 64) * size  # a point so near to 0 tells no direction
+    is_blind = (apart.inside > 0.5) | (apart.y.dot(apart.y) <= noise * noise)
+    start = chosen(overlap & is_blind, towards, outside.normal)
 
     def deep(given: tuple[Vec3, Scalar]) -> Nearest:
         return depth(a, b, *given)

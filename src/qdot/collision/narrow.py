@@ -79,7 +79,8 @@ def meeting(a: Shape, b: Shape, hulls: Hulls | None = None) -> Meeting:
     if (type(a), type(b)) in _CLOSED_FORMS:
         return _CLOSED_FORMS[type(a), type(b)]
     if isinstance(a, Plane) and not isinstance(b, (Plane, HeightField)):
-        return _over_plane(hulls or hulls_of((b,)), told=hulls is not None)
+        told = hulls if hulls is not None and is_hull(b) else None
+        return _over_plane(told or hulls_of((b,)), told=told is not None)
     if isinstance(a, (Plane, HeightField)):
         raise GeometryError(
             f"there is no narrow phase for {type(a).__name__} with {type(b).__name__}; exclude the pair, or let it "

@@ -196,7 +196,7 @@ def _with_touches(
             return met(given)
         one, two = (BoundingBox(Vec3(*box[:3]), Vec3(*box[3:])) for box in boxes)
         least = height_of_box(X_a, two, X_b) if kinds[0] is Plane else gap_of_boxes(one, X_a, two, X_b)
-        return where_needed(least < margin, given, met, given[0])
+        return where_needed(least <= margin, given, met, given[0])
 
     def nearer(given: tuple[State, list[Scalar]]) -> State:
         """Where the capsules about both are near, too."""
