@@ -193,8 +193,8 @@ def test_what_found_no_room_stops_the_run():
 
 
 def test_hulls_with_parallel_axes_carry_each_other():
-    """Two cubes that are meshes, exactly above each other: axes of the boxes about them have no cross product, and points
-    of their faces that meet tell no direction. Soft contact gives way by less than 1 mm."""
+    """Two cubes that are meshes, exactly above each other: axes of the boxes about them have no cross product, and
+    points of their faces that meet tell no direction. Soft contact gives way by less than 1 mm."""
     corners = " ".join(f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
     bodies = "".join(
         f'<body name="{name}" pos="0 0 {z}">{UP.replace("up", name)}<geom type="mesh" mesh="cube"/></body>'
