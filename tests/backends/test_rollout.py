@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from qdot.backends import runtime
+from qdot.backends.llvm import host
 from qdot.backends.memory import allocate, overlaps_itself
 from qdot.backends.rollout import BLOCK, arranged
 from qdot.backends.runtime import Loaded
+from qdot.compiler.program import EFFORT
 from qdot.compiler.trace import trace
 from tests.backends.loading import by_llvm
 from tests.backends.test_batches import LAYOUTS
@@ -38,9 +40,18 @@ SHAPES = {"x": (3,), "M": (2, 2), "t": (), "force": (2,), "gain": (2,)}
 STATE = ("x", "M", "t")
 
 
-@pytest.fixture(scope="module", params=["float64", "float32"])
+def sorting_step(**given: Any) -> dict[str, Any]:
+    """The same, and how long each row took: so rows are sorted by that after each step."""
+    found = step(**given)
+    return found | {EFFORT: [found["M"][0][1] * 8]}
+
+
+@pytest.fixture(
+    scope="module", params=[(step, "float64"), (step, "float32"), (sorting_step, "float64"), (sorting_step, "float32")]
+)
 def loaded(request: pytest.FixtureRequest) -> Loaded:
-    return by_llvm(trace("step", step, SHAPES), request.param)
+    text, dtype = request.param
+    return by_llvm(trace("step", text, SHAPES), dtype)
 
 
 def case(
@@ -216,3 +227,33 @@ def test_allocated_records_suit_vectors(loaded: Loaded) -> None:
     assert matrix.flags.c_contiguous
     assert not overlaps_itself(vector)
     assert not overlaps_itself(matrix)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("efforts", [[3, 0, 2], [np.nan, 1e9, -5, 0.5, 255, 256]], ids=["few", "any"])
+def test_rows_that_take_equally_long_share_vectors(dtype: str, efforts: list[float]) -> None:
+    """A row learns how many of its vector have its own effort: after the first step, nearly all."""
+    width = host().vectors(dtype).width
+    batch = 12 * width
+    told = np.resize(efforts, batch).astype(dtype)
+    loaded = by_llvm(
+        trace("told", lambda effort, given: {"effort": [given[0] + 0.0 * effort[0]]}, {"effort": (1,), "given": (1,)}),
+        dtype,
+    )
+    records = {"effort": np.zeros((4, batch, 1), dtype)}
+    ordered: list[np.ndarray] = []
+    whole = np.arange
+
+    def kept(*args: Any, **more: Any) -> np.ndarray:
+        ordered.append(whole(*args, **more))
+        return ordered[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime.np, "arange", kept)
+        loaded.rollout(arranged(loaded.interface, loaded.dtype, 3, records, {"given": told[:, None]}, {}), 1)
+    (order,) = ordered
+    assert sorted(order) == list(range(batch))
+    keys = np.clip(np.nan_to_num(told[order], nan=0.0), 0, 255).astype(int)
+    assert (np.diff(keys) >= 0).all()
+    same = [np.flatnonzero(keys == key) for key in np.unique(keys)]
+    assert all((np.diff(order[places]) > 0).all() for places in same), "equal efforts keep their order"

@@ -20,7 +20,7 @@ from qdot.backends.llvm_text import assembly
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.program import Program
 
-VERSION = 29
+VERSION = 34
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -106,6 +106,7 @@ def digest(parts: tuple[object, ...]) -> str:
 
 class Kernel:
     """Loaded machine code of a function "kernel", at an address; `symbols` are addresses of functions that it calls.
+    `ordered` is the address of a second one, which takes an order of rows as well, or 0.
 
     `call(ports, tiles, begin, end)` runs rows begin to end; Python's lock is not held.
     """
@@ -120,6 +121,7 @@ class Kernel:
         engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
         self.address: int = engine.get_function_address("kernel")
+        self.ordered: int = engine.get_function_address("ordered")
         # The engine frees the code in its finalizer. Finalizers of objects in a circle run in any order, and another's
         # may still call the code; the garbage collector does not look into an array of objects, so the engine goes
         # when this kernel is taken apart, after all of them.

@@ -5,6 +5,9 @@ place; any other goes through a small tile, and so does the last, partly filled 
 slots to the arrays: a vector of rows at a time where rows lie next to each other, past the cache where the runtime
 says that it is too small for them; by transposed squares where the columns do; number by number elsewhere. Every row
 is computed by the same code, so results do not depend on the size of the batch or on how it is split.
+
+Nor on their order: a vector of rows takes as long as the slowest of them. A program that tells how long a row took, by
+an output `EFFORT`, has a second entry, `ordered`, which is told in what order to take the rows (see `rollout`).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_row import when_alone
 from qdot.backends.llvm_tile import Tile
-from qdot.compiler.program import Program
+from qdot.compiler.program import EFFORT, Program
 
 FIELDS = ("base", "row", "column", "stream")
 """What describes a port to the kernel, an i64 each: its address, the distances of rows and columns in elements, and
@@ -22,12 +25,15 @@ whether to write past the cache (then rows or columns lie next to each other, an
 def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
     """void kernel(ports, tiles, begin, end): `tiles` is aligned room for one vector of rows of every input, then for
     those of the tile."""
-    inputs, ports = len(program.inputs), (*program.inputs, *program.outputs)
+    inputs, ports, W = len(program.inputs), (*program.inputs, *program.outputs), v.width
+    sorts = tells_effort(program)
+    name, order = ("ordered", ", ptr %order") if sorts else ("kernel", "")
     entries = ", ".join(f"i32 {tile.slots[r]}" for r in program.body.results)
     lines = [
         f"@slots = internal constant [{len(program.body.results)} x i32] [{entries}]",
-        "define void @kernel(ptr %ports, ptr %tiles, i64 %begin, i64 %end) nounwind {",
+        f"define void @{name}(ptr %ports, ptr %tiles, i64 %begin, i64 %end{order}) nounwind {{",
         "entry:",
+        *([f"  %lanes = alloca [{W} x i64]", "  %natural = icmp eq ptr %order, null"] if sorts else []),
     ]
     for k in range(len(ports)):
         for j, name in enumerate(FIELDS):
@@ -48,18 +54,22 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         f"  %left = call i64 @llvm.umin.i64(i64 %rest, i64 {v.width})",
         f"  %full = icmp eq i64 %left, {v.width}",
     ]
+    if sorts:
+        lines += _lanes(W)
+    first_row, whole, where = ("%first", "%beside", ", i1 %beside, ptr %lanes") if sorts else ("%r", "%full", "")
     for k in range(len(ports)):
-        lines.append(f"  %start{k} = mul i64 %r, %row{k}")
+        lines.append(f"  %start{k} = mul i64 {first_row}, %row{k}")
         lines.append(f"  %here{k} = getelementptr {v.scalar}, ptr %base{k}, i64 %start{k}")
     lines += when_alone(program) if tile.parts.turns else ["  br label %port0"]
     for k, port in enumerate(program.inputs):
         lines += [
             f"port{k}:",
             f"  %packed{k} = icmp eq i64 %row{k}, 1",
-            f"  %direct{k} = and i1 %packed{k}, %full",
+            f"  %direct{k} = and i1 %packed{k}, {whole}",
             f"  br i1 %direct{k}, label %port{k + 1}, label %fill{k}",
             f"fill{k}:",
-            f"  call void @fill(ptr %here{k}, i64 %row{k}, i64 %column{k}, i64 {port.size}, i64 %left, ptr %tile{k})",
+            f"  call void @fill(ptr %here{k}, i64 %row{k}, i64 %column{k}, i64 {port.size}, i64 %left, "
+            f"ptr %tile{k}{where})",
             f"  br label %port{k + 1}",
         ]
     lines.append(f"port{inputs}:")
@@ -73,7 +83,7 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         entry = f"ptr getelementptr (i32, ptr @slots, i64 {first})"
         lines.append(
             f"  call void @spread({entry}, ptr %results, ptr %here{k}, i64 %row{k}, i64 %column{k}, i64 %stream{k}, "
-            f"i64 {port.size}, i64 %left)"
+            f"i64 {port.size}, i64 %left{where})"
         )
         first += port.size
     return [
@@ -92,15 +102,71 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         "done:",
         "  ret void",
         "}",
+        *(_IN_NATURAL_ORDER if sorts else ()),
         "declare i64 @llvm.umin.i64(i64, i64)",
         "!0 = !{i32 1}",  # what !nontemporal refers to
         "!1 = !{}",  # what !invariant.load refers to
-        _fill(v),
-        _spread(v),
+        _fill(v, sorts=sorts),
+        _spread(v, sorts=sorts),
     ]
 
 
-def _fill(v: Vectors) -> str:
+def tells_effort(program: Program) -> bool:
+    return any(port.name == EFFORT for port in program.outputs)
+
+
+_MORE = ", i1 %beside, ptr %lanes"
+"""What is told where rows are in an order of their own."""
+
+_IN_NATURAL_ORDER = (
+    "define void @kernel(ptr %ports, ptr %tiles, i64 %begin, i64 %end) nounwind {",
+    "  call void @ordered(ptr %ports, ptr %tiles, i64 %begin, i64 %end, ptr null)",
+    "  ret void",
+    "}",
+)
+
+
+def _lanes(W: int) -> list[str]:
+    """The rows of a vector: %first, how far each is from it, in %lanes, and whether they lie side by side; lanes beyond
+    the last row repeat it."""
+    lines = ["  %last = sub i64 %end, 1", "  br i1 %natural, label %in.line, label %in.order"]
+    for kind, row in (("line", "add i64 0, %{}.place"), ("order", "load i64, ptr %{}.at")):
+        lines.append(f"in.{kind}:")
+        for k in range(W):
+            lines += [
+                f"  %{kind}{k}.beyond = add i64 %r, {k}",
+                f"  %{kind}{k}.place = call i64 @llvm.umin.i64(i64 %{kind}{k}.beyond, i64 %last)",
+                f"  %{kind}{k}.at = getelementptr i64, ptr %order, i64 %{kind}{k}.place",
+                f"  %{kind}{k}.row = {row.format(f'{kind}{k}')}",
+                f"  %{kind}{k}.far = sub i64 %{kind}{k}.row, %{kind}0.row",
+                f"  %{kind}{k}.to = getelementptr i64, ptr %lanes, i64 {k}",
+                f"  store i64 %{kind}{k}.far, ptr %{kind}{k}.to",
+                f"  %{kind}{k}.near = icmp eq i64 %{kind}{k}.far, {k}",
+                f"  %{kind}{k}.beside = and i1 %{kind}{k}.near, {f'%{kind}{k - 1}.beside' if k else 'true'}",
+            ]
+        lines.append("  br label %told")
+    last = W - 1
+    return [
+        *lines,
+        "told:",
+        "  %first = phi i64 [ %line0.row, %in.line ], [ %order0.row, %in.order ]",
+        f"  %beside = phi i1 [ %line{last}.beside, %in.line ], [ %order{last}.beside, %in.order ]",
+    ]
+
+
+def _offsets(W: int, *, sorts: bool) -> str:
+    """%d0, %d1 …: how far the rows of a vector lie from the first of them; and whether they lie side by side."""
+    lines = ["  %whole = and i1 %beside, true" if sorts else f"  %whole = icmp eq i64 %left, {W}"]
+    for k in range(W):
+        if sorts:
+            lines += [f"  %lane{k} = getelementptr i64, ptr %lanes, i64 {k}", f"  %r{k} = load i64, ptr %lane{k}"]
+        else:
+            lines.append(f"  %r{k} = call i64 @llvm.umin.i64(i64 {k}, i64 %last)")
+        lines.append(f"  %d{k} = mul i64 %r{k}, %row")
+    return "\n".join([*([] if sorts else ["  %last = sub i64 %left, 1"]), *lines])
+
+
+def _fill(v: Vectors, *, sorts: bool) -> str:
     """void fill(from, row, column, size, left, tile): `left` rows of an array into a tile; lanes beyond repeat the last
     row. One row for all lanes is spread by whole vectors, which are read again sooner than what was written number by
     number. Where a row's numbers lie next to each other, squares of W rows and W columns are transposed."""
@@ -108,7 +174,6 @@ def _fill(v: Vectors) -> str:
     rows, turned, columns = [], *_transposed(v, [f"%x{k}" for k in range(W)])
     for k in range(W):
         rows += [
-            f"  %d{k} = mul i64 %row, {k}",
             f"  %a{k} = getelementptr {T}, ptr %corner, i64 %d{k}",
             f"  %x{k} = load {V}, ptr %a{k}, align {B}",
         ]
@@ -121,18 +186,17 @@ def _fill(v: Vectors) -> str:
         )
     ]
     body = "\n".join([*rows, *turned, *stores])
-    offsets = "\n".join(
-        f"  %r{k} = call i64 @llvm.umin.i64(i64 {k}, i64 %last)\n  %offset{k} = mul i64 %r{k}, %row" for k in range(W)
-    )
     gathered = "\n".join(
-        f"  %n{k}.at = getelementptr {T}, ptr %top, i64 %offset{k}\n"
+        f"  %n{k}.at = getelementptr {T}, ptr %top, i64 %d{k}\n"
         f"  %n{k} = load {T}, ptr %n{k}.at\n"
         f"  %g{k} = insertelement {V} {f'%g{k - 1}' if k else 'poison'}, {T} %n{k}, i64 {k}"
         for k in range(W)
     )
     return f"""
-define internal void @fill(ptr %from, i64 %row, i64 %column, i64 %size, i64 %left, ptr %tile) nounwind noinline {{
+define internal void @fill(ptr %from, i64 %row, i64 %column, i64 %size, i64 %left,
+                           ptr %tile{_MORE if sorts else ""}) nounwind noinline {{
 start:
+{_offsets(W, sorts=sorts)}
   %alone = icmp eq i64 %left, 1
   %shared = icmp eq i64 %row, 0
   %same = or i1 %alone, %shared
@@ -142,7 +206,8 @@ start:
 copy:
   %k = phi i64 [ 0, %start ], [ %k1, %copy ]
   %ki = mul i64 %k, %column
-  %at = getelementptr {T}, ptr %from, i64 %ki
+  %ka = add i64 %ki, %d0
+  %at = getelementptr {T}, ptr %from, i64 %ka
   %x = load {T}, ptr %at
   %e = insertelement {V} poison, {T} %x, i64 0
   %b = shufflevector {V} %e, {V} poison, <{W} x i32> zeroinitializer
@@ -154,21 +219,19 @@ copy:
 entry:
 {_whole_squares(v)}
 square:
-  %s = phi i64 [ 0, %entry ], [ %s1, %square ]
+  %s = phi i64 [ 0, %entry ], [ %s.next, %square ]
   %corner = getelementptr {T}, ptr %from, i64 %s
   %to = getelementptr {V}, ptr %tile, i64 %s
 {body}
   %s1 = add i64 %s, {W}
-  %more.s = icmp ult i64 %s1, %whole
-  br i1 %more.s, label %square, label %single
+  %s.next = call i64 @llvm.umin.i64(i64 %s1, i64 %final)
+  %more.s = icmp ult i64 %s1, %size
+  br i1 %more.s, label %square, label %done
 single:
-  %first = phi i64 [ 0, %entry ], [ %whole, %square ]
-  %last = sub i64 %left, 1
-{offsets}
-  %any = icmp ult i64 %first, %size
+  %any = icmp ne i64 %size, 0
   br i1 %any, label %column.of, label %done
 column.of:
-  %c = phi i64 [ %first, %single ], [ %c1, %column.of ]
+  %c = phi i64 [ 0, %single ], [ %c1, %column.of ]
   %ci = mul i64 %c, %column
   %top = getelementptr {T}, ptr %from, i64 %ci
 {gathered}
@@ -182,18 +245,18 @@ done:
 }}"""
 
 
-def _spread(v: Vectors) -> str:
+def _spread(v: Vectors, *, sorts: bool) -> str:
     """void spread(entries, results, to, row, column, stream, size, left): columns of `left` rows from their slots."""
     W, T, V, B = v.width, v.scalar, v.type, v.bytes
     past, near = f"align {W * B}, !nontemporal !0", f"align {B}"
     return f"""
 define internal void @spread(ptr %entries, ptr %results, ptr %to, i64 %row, i64 %column, i64 %stream, i64 %size,
-                             i64 %left) nounwind noinline {{
+                             i64 %left{_MORE if sorts else ""}) nounwind noinline {{
 start:
+{_offsets(W, sorts=sorts)}
   %past = icmp ne i64 %stream, 0
-  %full = icmp eq i64 %left, {W}
   %packed = icmp eq i64 %row, 1
-  %direct = and i1 %full, %packed
+  %direct = and i1 %whole, %packed
   br i1 %direct, label %vectors, label %entry
 vectors:
   %none = icmp eq i64 %size, 0
@@ -205,16 +268,26 @@ where:
 entry:
 {_whole_squares(v)}
 square:
+  %even = and i64 %size, -{W}
   br i1 %past, label %past.square, label %near.square
 {_squares("past", v, past)}
+  %past.s.next = add i64 %past.s, {W}
+  %past.on = icmp ult i64 %past.s.next, %even
+  br i1 %past.on, label %past.square, label %single
 {_squares("near", v, near)}
+  %near.s1 = add i64 %near.s, {W}
+  %near.s.next = call i64 @llvm.umin.i64(i64 %near.s1, i64 %final)
+  %near.on = icmp ult i64 %near.s1, %size
+  br i1 %near.on, label %near.square, label %done
 single:
-  %first = phi i64 [ 0, %entry ], [ %whole, %past.square ], [ %whole, %near.square ]
+  %first = phi i64 [ 0, %entry ], [ %even, %past.square ]
   %any = icmp ult i64 %first, %size
   br i1 %any, label %lane, label %done
 lane:
   %l = phi i64 [ 0, %single ], [ %l1, %next ]
-  %offset = mul i64 %l, %row
+  {"%lane.at = getelementptr i64, ptr %lanes, i64 %l" if sorts else ""}
+  {"%lane.row = load i64, ptr %lane.at" if sorts else "%lane.row = add i64 %l, 0"}
+  %offset = mul i64 %lane.row, %row
   %line = getelementptr {T}, ptr %to, i64 %offset
   br label %number
 number:
@@ -271,30 +344,27 @@ def _squares(tag: str, v: Vectors, how: str) -> str:
         line
         for k, x in enumerate(rows)
         for line in (
-            f"  %{tag}.d{k} = mul i64 %row, {k}",
-            f"  %{tag}.a{k} = getelementptr {v.scalar}, ptr %{tag}.corner, i64 %{tag}.d{k}",
+            f"  %{tag}.a{k} = getelementptr {v.scalar}, ptr %{tag}.corner, i64 %d{k}",
             f"  store {v.type} {x}, ptr %{tag}.a{k}, {how}",
         )
     ]
     body = "\n".join([*loads, *turned, *stores])
     return f"""{tag}.square:
-  %{tag}.s = phi i64 [ 0, %square ], [ %{tag}.s1, %{tag}.square ]
+  %{tag}.s = phi i64 [ 0, %square ], [ %{tag}.s.next, %{tag}.square ]
   %{tag}.corner = getelementptr {v.scalar}, ptr %to, i64 %{tag}.s
   %{tag}.entries = getelementptr i32, ptr %entries, i64 %{tag}.s
-{body}
-  %{tag}.s1 = add i64 %{tag}.s, {v.width}
-  %{tag}.on = icmp ult i64 %{tag}.s1, %whole
-  br i1 %{tag}.on, label %{tag}.square, label %single"""
+{body}"""
 
 
 def _whole_squares(v: Vectors) -> str:
-    """%whole: how many columns make whole squares; none where rows are missing or a row's numbers lie apart."""
+    """To %square where there are whole ones, else to %single: none where rows are missing, or a row's numbers lie apart
+    or are too few. The last square, at %final, ends where the row does: some columns may be in two."""
     return f"""  %close = icmp eq i64 %column, 1
   %all = icmp eq i64 %left, {v.width}
   %squares = and i1 %close, %all
-  %even = and i64 %size, -{v.width}
-  %whole = select i1 %squares, i64 %even, i64 0
-  %has = icmp ne i64 %whole, 0
+  %enough = icmp uge i64 %size, {v.width}
+  %final = sub i64 %size, {v.width}
+  %has = and i1 %squares, %enough
   br i1 %has, label %square, label %single"""
 
 

@@ -31,6 +31,8 @@ class Lines:
         self.lines: list[str] = []
         self.labels = 0
         self.names: dict[int, str] = {}
+        self.again = ""
+        """What names of values end with where their code is written more than once."""
         self.constants: dict[int, int] = {}
         self.values: dict[int, float] = {}
         """What constants are."""
@@ -62,7 +64,7 @@ class Lines:
         if step.op == "input":
             self._input(step)
         elif step.op not in ("constant", "truth"):
-            self.load(self.tile.place(value), self._name(value), truth=is_truth(step))
+            self.load(self.tile.place(value), self.name(value), truth=is_truth(step))
 
     def number(self, truth: int) -> str:
         """1 or 0 for a truth, which has no place in memory."""
@@ -97,7 +99,7 @@ class Lines:
     def _input(self, step: Instruction) -> None:
         name, place = step.extra
         address = self._address(self.port(name), place)
-        result = self._name(step.results[0])
+        result = self.name(step.results[0])
         self.lines.append(f"  {result} = load {self.vectors.type}, ptr {address}, align {self.vectors.bytes}")
 
     def operand(self, value: int) -> str:
@@ -111,8 +113,8 @@ class Lines:
         self.lines.append(f"  %{name} = load {T}, ptr %at.{name}, !invariant.load !1")
         return self.broadcast(f"%{name}", name)
 
-    def _name(self, value: int) -> str:
-        self.names[value] = f"%v{value}"
+    def name(self, value: int) -> str:
+        self.names[value] = f"%v{value}{self.again}"
         return self.names[value]
 
     def _operation(self, step: Instruction) -> None:
@@ -121,7 +123,7 @@ class Lines:
         if step.op in ("sin", "cos") and step.args[0] in self.twins:
             self.names[step.results[0]] = self._sine_or_cosine(step.op, args[0])
             return
-        result = self._name(step.results[0])
+        result = self.name(step.results[0])
         spelled = row.llvm
         if spelled.startswith("@"):
             operands = ", ".join(f"{T} {a}" for a in args)

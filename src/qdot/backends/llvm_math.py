@@ -108,7 +108,12 @@ def library(v: Vectors, called: set[str]) -> list[str]:
         if name.startswith("@llvm.vector.reduce"):
             declared[name] = f"declare i1 {name}(<{v.width} x i1>)"
         elif name.startswith("@llvm.masked.gather"):
-            declared[name] = f"declare {v.type} {name}(<{v.width} x ptr>, i32, <{v.width} x i1>, {v.type})"
+            kind = f"<{v.width} x i32>" if f"v{v.width}i32" in name else v.type
+            declared[name] = f"declare {kind} {name}(<{v.width} x ptr>, i32, <{v.width} x i1>, {kind})"
+        elif name.startswith("@llvm.masked.scatter"):
+            declared[name] = f"declare void {name}({v.type}, <{v.width} x ptr>, i32, <{v.width} x i1>)"
+        elif name == "@llvm.cttz.i64":
+            declared[name] = f"declare i64 {name}(i64, i1)"
         elif name.startswith("@llvm."):
             operands = ", ".join([v.type] * (2 if name.split(".")[1] in ("minimum", "maximum") else 1))
             declared[name] = f"declare {v.type} {name}({operands})"

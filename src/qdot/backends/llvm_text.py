@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from qdot.backends.llvm_kernel import kernel
-from qdot.backends.llvm_lines import Lines
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
 from qdot.backends.llvm_parts import is_truth, operands
+from qdot.backends.llvm_pool_loops import pooled
 from qdot.backends.llvm_row import TAG, spread
+from qdot.backends.llvm_rows import Rows
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.program import Block, Instruction, Program, columns_of, steps
@@ -22,24 +23,23 @@ from qdot.compiler.program import Block, Instruction, Program, columns_of, steps
 
 def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
     """The module's text."""
-    writer = _Writer(program, vectors, tile)
+    writer = Writer(program, vectors, tile)
     core = writer.core()
     text = [*core, *kernel(program, vectors, tile), *library(vectors, writer.called)]
     if tile.parts.turns is not None:
         number = Vectors(vectors.dtype, 1)
-        row = _Writer(program, number, tile, TAG)
+        row = Writer(program, number, tile, TAG)
         known = {line for line in text if line.startswith("declare")}
         text += [*row.core(), spread(number)]
         text += [line for line in library(number, row.called) if line not in known]
     return "\n".join(text)
 
 
-class _Writer(Lines):
+class Writer(Rows):
     """Writes the body of a program."""
 
     def __init__(self, program: Program, vectors: Vectors, tile: Tile, tag: str = "") -> None:
         super().__init__(program, vectors, tile, tag)
-        self.label = "entry"
         self.active = ""
         """The lanes that the regions and loops around need, where that are not all."""
         self.before: dict[str, str] = {}
@@ -97,7 +97,7 @@ class _Writer(Lines):
                 if a not in here and a in defined:
                     self.fetch(a, defined[a])
                     here.add(a)
-            self._step_and_store(step)
+            self.step_and_store(step)
             here.update(step.results)
 
     def step(self, step: Instruction) -> None:
@@ -109,7 +109,7 @@ class _Writer(Lines):
     def _code(self, block: Block) -> None:
         self._reserve(block.code)
         for step in block.code:
-            self._step_and_store(step)
+            self.step_and_store(step)
 
     def _reserve(self, code: Sequence[Instruction]) -> None:
         """What has places in the tile goes there at once, so that it need not stay in a register."""
@@ -120,7 +120,7 @@ class _Writer(Lines):
                     if a in defined:
                         self.places.setdefault(a, []).append(place)
 
-    def _step_and_store(self, step: Instruction) -> None:
+    def step_and_store(self, step: Instruction) -> None:
         self.step(step)
         if step.op != "each":  # which leaves its results in the tile by itself
             for value in step.results:
@@ -129,59 +129,42 @@ class _Writer(Lines):
 
     # -- loops and regions ---------------------------------------------------------------------------------------------
 
-    def _new_label(self, kind: str) -> str:
-        self.labels += 1
-        return f"{kind}{self.labels}"
-
-    def _open(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-        self.label = label
-
-    def _phi(self, name: str, kind: str, sources: list[tuple[str, str]]) -> int:
-        """A phi whose second source is filled in later; returns its line."""
-        pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in sources)
-        self.lines.append(f"  {name} = phi {kind} {pairs}")
-        return len(self.lines) - 1
-
-    def _extend(self, line: int, value: str, label: str) -> None:
-        self.lines[line] += f", [ {value}, %{label} ]"
-
     def _for(self, step: Instruction) -> None:
         count, block = step.extra
         T = self.vectors.type
-        head, end = self._new_label("for"), self._new_label("end")
+        head, end = self.new_label("for"), self.new_label("end")
         before, initial = self.label, [self.names[a] for a in step.args]
         if count == 0:
             self.names.update(zip(step.results, initial, strict=True))
             return
         self.lines.append(f"  br label %{head}")
-        self._open(head)
+        self.open(head)
         counter = f"%i.{head}"
-        turn = self._phi(counter, "i64", [("0", before)])
-        phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in zip(block.parameters[1:], initial, strict=True)]
+        turn = self.phi(counter, "i64", [("0", before)])
+        phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in zip(block.parameters[1:], initial, strict=True)]
         scalar = f"%f.{head}"
         self.lines.append(f"  {scalar} = uitofp i64 {counter} to {self.vectors.scalar}")
         self.names[block.parameters[0]] = self.broadcast(scalar, head)
         results = self._inner(block)
         self.lines.append(f"  %n.{head} = add i64 {counter}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {count}")
-        self._extend(turn, f"%n.{head}", self.label)
+        self.extend(turn, f"%n.{head}", self.label)
         for line, value in zip(phis, results, strict=True):
-            self._extend(line, value, self.label)
+            self.extend(line, value, self.label)
         self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
-        self._open(end)
+        self.open(end)
         self.names.update(zip(step.results, results, strict=True))
 
     def _while(self, step: Instruction) -> None:
         limit, block = step.extra
         T, W = self.vectors.type, self.vectors.width
-        head, go, end = (self._new_label(k) for k in ("while", "go", "end"))
+        head, go, end = (self.new_label(k) for k in ("while", "go", "end"))
         before, initial = self.label, [self.names[a] for a in step.args]
         self.lines.append(f"  br label %{head}")
-        self._open(head)
-        turn = self._phi(f"%i.{head}", "i64", [("0", before)])
-        mask = self._phi(f"%m.{head}", f"<{W} x i1>", [(self.active or "splat (i1 true)", before)])
-        phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in zip(block.parameters, initial, strict=True)]
+        self.open(head)
+        turn = self.phi(f"%i.{head}", "i64", [("0", before)])
+        mask = self.phi(f"%m.{head}", f"<{W} x i1>", [(self.active or "splat (i1 true)", before)])
+        phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in zip(block.parameters, initial, strict=True)]
         condition, *stepped = self._inner(block, f"%m.{head}")
         self.lines.append(f"  %on.{head} = and <{W} x i1> %m.{head}, {condition}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
@@ -189,17 +172,17 @@ class _Writer(Lines):
         self.lines.append(f"  %any.{head} = {self.any(f'%on.{head}')}")
         self.lines.append(f"  %more.{head} = and i1 %left.{head}, %any.{head}")
         self.lines.append(f"  br i1 %more.{head}, label %{go}, label %{end}")
-        self._open(go)
+        self.open(go)
         kept = []
         for k, (p, new) in enumerate(zip(block.parameters, stepped, strict=True)):
             kept.append(f"%k{k}.{head}")
             self.lines.append(f"  {kept[-1]} = select <{W} x i1> %on.{head}, {T} {new}, {T} {self.names[p]}")
-        self._extend(turn, f"%n.{head}", go)
-        self._extend(mask, f"%on.{head}", go)
+        self.extend(turn, f"%n.{head}", go)
+        self.extend(mask, f"%on.{head}", go)
         for line, value in zip(phis, kept, strict=True):
-            self._extend(line, value, go)
+            self.extend(line, value, go)
         self.lines.append(f"  br label %{head}")
-        self._open(end)
+        self.open(end)
         self.names.update((r, self.names[p]) for r, p in zip(step.results, block.parameters, strict=True))
 
     def _when(self, step: Instruction) -> None:
@@ -207,19 +190,19 @@ class _Writer(Lines):
         T, W = self.vectors.type, self.vectors.width
         condition, *rest = (self.names[a] for a in step.args)
         otherwise = rest[given:]
-        inside, end = self._new_label("when"), self._new_label("end")
+        inside, end = self.new_label("when"), self.new_label("end")
         before = self.label
         if self.active:
             self.lines.append(f"  %needed.{inside} = and <{W} x i1> {condition}, {self.active}")
             condition = f"%needed.{inside}"
         self.lines.append(f"  %any.{inside} = {self.any(condition)}")
         self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end}")
-        self._open(inside)
+        self.open(inside)
         self.names.update(zip(block.parameters, rest[:given], strict=True))
         around, self.before = self.before, {}
         chosen = []
         for k, (x, y) in enumerate(zip(self._inner(block, condition), otherwise, strict=True)):
-            if self._is_kept(x, y):
+            if self.is_kept(x, y):
                 chosen.append(x)
             else:
                 chosen.append(f"%k{k}.{inside}")
@@ -227,12 +210,12 @@ class _Writer(Lines):
         self.before = around
         last = self.label
         self.lines.append(f"  br label %{end}")
-        self._open(end)
+        self.open(end)
         for r, x, y in zip(step.results, chosen, otherwise, strict=True):
-            self._phi(self._name(r), T, [(x, last), (y, before)])
+            self.phi(self.name(r), T, [(x, last), (y, before)])
             self.before[self.names[r]] = y
 
-    def _is_kept(self, x: str, y: str) -> bool:
+    def is_kept(self, x: str, y: str) -> bool:
         """Whether x is y but for what regions in the block being written made of it in active lanes."""
         while x != y and x in self.before:
             x = self.before[x]
@@ -251,15 +234,15 @@ class _Writer(Lines):
         for a, place in self._given(step):
             if place not in self.places.get(a, ()):
                 self.store(self.names[a], place)
-        head, end, before = self._new_label("each"), self._new_label("end"), self.label
+        head, end, before = self.new_label("each"), self.new_label("end"), self.label
         self.lines.append(f"  br label %{head}")
-        self._open(head)
-        turn = self._phi(f"%i.{head}", "i64", [("0", before)])
+        self.open(head)
+        turn = self.phi(f"%i.{head}", "i64", [("0", before)])
         for k, p in enumerate(block.parameters):
             if k == 0:
                 self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {width}")
             self.lines.append(f"  %at{k}.{head} = add i64 %row.{head}, {operands + k}")
-            self.load(f"%at{k}.{head}", self._name(p))
+            self.load(f"%at{k}.{head}", self.name(p))
         captured = self.tile.captured[step.results[0]]
         outside = {a: self.names[a] for a in captured}
         for k, (a, place) in enumerate(captured.items()):
@@ -273,47 +256,52 @@ class _Writer(Lines):
             self.store(x, f"%to{k}.{head}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
-        self._extend(turn, f"%n.{head}", self.label)
+        self.extend(turn, f"%n.{head}", self.label)
         self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
-        self._open(end)
+        self.open(end)
         for r in step.results:
             own = self.tile.slots[r]
             elsewhere = [place for place in self.places.get(r, ()) if place != own]
             if r in self.read or elsewhere:
-                self.load(own, self._name(r))
+                self.load(own, self.name(r))
             for place in elsewhere:
                 self.store(self.names[r], place)
 
     def _scan(self, step: Instruction) -> None:
-        """A counted loop; tables tell for each turn where in the tile its operands lie, or what constants they are."""
+        """A counted loop; tables tell for each turn where in the tile its operands lie, or what constants they are.
+        Where few lanes need a turn, and it is long, turns are pooled."""
         turns, block = step.extra
         T, columns = self.vectors.type, columns_of(step)
         carried = [self.names[a] for a in step.args[turns * len(columns) :]]
         for a in dict.fromkeys(self.tile.same.get(a, a) for column in columns for a in column):
             if a not in self.values and self.tile.rows[a] not in self.places.get(a, ()):
                 self.store(self.names[a], self.tile.rows[a])
-        head, end, before = self._new_label("scan"), self._new_label("end"), self.label
+        if step.results[0] in self.tile.pools:
+            results = pooled(self, step, *self.tile.pools[step.results[0]])
+            self.names.update(zip(step.results, results, strict=True))
+            return
+        head, end, before = self.new_label("scan"), self.new_label("end"), self.label
         self.lines.append(f"  br label %{head}")
-        self._open(head)
-        turn = self._phi(f"%i.{head}", "i64", [("0", before)])
+        self.open(head)
+        turn = self.phi(f"%i.{head}", "i64", [("0", before)])
         own = zip(block.parameters[len(columns) :], carried, strict=True)
-        phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in own]
-        self._row(head, step)
+        phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in own]
+        self.row(head, step)
         results = self._inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
-        self._extend(turn, f"%n.{head}", self.label)
+        self.extend(turn, f"%n.{head}", self.label)
         for line, value in zip(phis, results, strict=True):
-            self._extend(line, value, self.label)
+            self.extend(line, value, self.label)
         self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
-        self._open(end)
+        self.open(end)
         self.names.update(zip(step.results, results, strict=True))
 
     def _sweep(self, step: Instruction) -> None:
         """A loop over rows of a table; its bounds, the same in all lanes, are those of the first."""
         table, block = step.extra
         T, S, length = self.vectors.type, self.vectors.scalar, float(len(table.rows))
-        head, end, before = self._new_label("sweep"), self._new_label("end"), self.label
+        head, end, before = self.new_label("sweep"), self.new_label("end"), self.label
         for k, a in enumerate(step.args[:2]):
             self.lines.append(f"  %at{k}.{head} = extractelement {T} {self.names[a]}, i64 0")
         self.lines.append(f"  %at2.{head} = fadd {S} %at0.{head}, %at1.{head}")
@@ -323,10 +311,10 @@ class _Writer(Lines):
             self.lines.append(f"  %{name}.{head} = fptoui {S} {cut} to i64")
         self.lines.append(f"  %some.{head} = icmp ult i64 %first.{head}, %last.{head}")
         self.lines.append(f"  br i1 %some.{head}, label %{head}, label %{end}")
-        self._open(head)
-        turn = self._phi(f"%i.{head}", "i64", [(f"%first.{head}", before)])
+        self.open(head)
+        turn = self.phi(f"%i.{head}", "i64", [(f"%first.{head}", before)])
         carried, own = [self.names[a] for a in step.args[2:]], block.parameters[table.width :]
-        phis = [self._phi(self._name(p), T, [(x, before)]) for p, x in zip(own, carried, strict=True)]
+        phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in zip(own, carried, strict=True)]
         self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {table.width}")
         self.lines.append(f"  %where.{head} = getelementptr {S}, ptr {self.rows(table)}, i64 %row.{head}")
         for k, p in enumerate(block.parameters[: table.width]):
@@ -336,55 +324,14 @@ class _Writer(Lines):
         results = self._inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, %last.{head}")
-        self._extend(turn, f"%n.{head}", self.label)
+        self.extend(turn, f"%n.{head}", self.label)
         for line, value in zip(phis, results, strict=True):
-            self._extend(line, value, self.label)
+            self.extend(line, value, self.label)
         last = self.label
         self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
-        self._open(end)
+        self.open(end)
         for r, x, y in zip(step.results, results, carried, strict=True):
-            self._phi(self._name(r), T, [(x, last), (y, before)])
-
-    def _row(self, head: str, step: Instruction) -> None:
-        """A `scan`'s row in its turn: constants for all lanes, and vectors from the tile.
-
-        A line of a table has all that a turn needs, so that one pointer moves on, not one for each column; columns that
-        lie equally far apart in all turns are found by one entry.
-        """
-        numbers: dict[int, list[str]] = {}
-        lying: dict[tuple[int, ...], dict[int, int]] = {}
-        """By how far places are from that of the first turn: the parameters and those places."""
-        for p, column in zip(step.extra[1].parameters, columns_of(step), strict=False):
-            values = [self.tile.same.get(a, a) for a in column]
-            if all(a in self.values for a in values):
-                numbers[p] = [self.vectors.literal(self.values[a]) for a in values]
-            else:
-                first, *others = (self.tile.rows[a] for a in values)
-                lying.setdefault((0, *(place - first for place in others)), {})[p] = first
-        found = self._looked_up("numbers", self.vectors.scalar, list(numbers.values()), head)
-        for p, number in zip(numbers, found, strict=True):
-            self.names[p] = self.broadcast(number, number[1:])
-        size, starts = self.vectors.bits // 8, [next(iter(places.values())) for places in lying.values()]
-        offsets = [[str(size * (start + x)) for x in way] for start, way in zip(starts, lying, strict=True)]
-        found = self._looked_up("offsets", "i32", offsets, head)
-        for offset, start, places in zip(found, starts, lying.values(), strict=True):
-            self.lines.append(f"  {offset}.wide = zext i32 {offset} to i64")
-            self.lines.append(f"  {offset}.at = getelementptr i8, ptr %tile, i64 {offset}.wide")
-            for p, place in places.items():
-                self.load(place - start, self._name(p), f"{offset}.at")
-
-    def _looked_up(self, what: str, T: str, columns: list[list[str]], head: str) -> list[str]:
-        """Entries of a table with a line for each turn of a loop."""
-        table, line = f"@{what}.{head}{self.tag}", f"[{len(columns)} x {T}]"
-        rows = [", ".join(f"{T} {x}" for x in row) for row in zip(*columns, strict=True)]
-        self.tables.append(
-            f"{table} = internal constant [{len(rows)} x {line}] [{', '.join(f'{line} [{row}]' for row in rows)}]"
-        )
-        names = [f"%{what}{k}.{head}" for k in range(len(columns))]
-        for k, name in enumerate(names):
-            self.lines.append(f"  {name}.entry = getelementptr {line}, ptr {table}, i64 %i.{head}, i64 {k}")
-            self.lines.append(f"  {name} = load {T}, ptr {name}.entry, !invariant.load !1")
-        return names
+            self.phi(self.name(r), T, [(x, last), (y, before)])
 
     def _inner(self, block: Block, active: str = "") -> list[str]:
         """A nested block, for lanes that are active; what it pairs is not seen outside."""

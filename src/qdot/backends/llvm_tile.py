@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qdot.backends.llvm_parts import Parts
+from qdot.backends.llvm_pool import Pool
 from qdot.compiler.ops import OPS
 from qdot.compiler.program import Instruction, Program, columns_of, read_from_outside, steps
 
@@ -29,6 +30,8 @@ class Tile:
     """Places of the different operands of the turns of every `scan`, but for constants."""
     same: dict[int, int]
     """What regions are given, by the values that this is outside of all of them."""
+    pools: dict[int, tuple[Pool, int]]
+    """By the first result of a `scan` that is pooled: how, and where its memory begins."""
     parts: Parts
     carried: dict[int, int]
     """Places of what one part of a long program leaves to another."""
@@ -65,13 +68,20 @@ class Tile:
         for value in _read_by_turns(program, same, unkept):
             rows[value] = slots.get(value, size)
             size += value not in slots
+        constants = frozenset(s.results[0] for s in steps(program.body) if s.op in ("constant", "truth"))
+        pools: dict[int, tuple[Pool, int]] = {}
+        for step in steps(program.body):
+            pool = Pool.of(step, constants) if step.op == "scan" else None
+            if pool is not None:
+                pools[step.results[0]] = pool, size
+                size += pool.places
         carried = {value: size + place for value, place in parts.places.items()}
         size += parts.size
         if turns is None or laid is None:
-            return Tile(slots, operands, captured, rows, same, parts, carried, {}, [], size)
+            return Tile(slots, operands, captured, rows, same, pools, parts, carried, {}, [], size)
         arrays = {array: (size + place, stride) for array, (place, stride) in laid.places.items()}
         beyond = [(value, size + place) for value, place in laid.beyond]
-        tile = Tile(slots, operands, captured, rows, same, parts, carried, arrays, beyond, size + laid.size)
+        tile = Tile(slots, operands, captured, rows, same, pools, parts, carried, arrays, beyond, size + laid.size)
         slots.update((value, tile.place(value)) for value in program.body.results if value not in slots)
         return tile
 

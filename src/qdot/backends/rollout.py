@@ -6,6 +6,10 @@ Every port of the program is seen as one array (steps, batch, *shape). The state
 apart; what is held has stride zero along the steps. So a rollout is one table of ports for the kernel, and a distance
 for each by which its address moves on from step to step. Rows of the batch do not know of each other: each block of
 rows runs all steps before the next begins, and its state stays in the cache.
+
+A vector of rows takes as long as the slowest of them. Where a program tells how long each row took (`EFFORT`), the rows
+of a block are put in that order after each step, by counting, for what took long is likely to do so again: so those
+that take long share a vector.
 """
 
 from __future__ import annotations
@@ -34,17 +38,28 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 BLOCK = 1024
 """Rows that run all steps before the next ones begin."""
 
-# kernel(program's kernel, ports, shifts in bytes, how many ports, tiles, begin, end, rows of a block, steps)
-TEXT = f"""
+EFFORTS = 256
+"""Efforts that are told apart: 0, 1, …; higher ones are taken for the last."""
+
+
+def _text(T: str) -> str:
+    """kernel(program's kernel, ports, shifts in bytes, how many ports, tiles, begin, end, rows of a block, steps, order
+    of the rows or null, number of the port of efforts)."""
+    return f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.umin.i64(i64, i64)
 
 define void @kernel(ptr %program, ptr %ports, ptr %shifts, i64 %count, ptr %tiles, i64 %begin, i64 %end, i64 %rows,
-                    i64 %steps) nounwind {{
+                    i64 %steps, ptr %order, i64 %effort) nounwind {{
 entry:
   %fields = mul i64 %count, {len(FIELDS)}
   %bytes = mul i64 %fields, 8
   %table = alloca i64, i64 %fields, align 16
+  %places = alloca [{EFFORTS + 1} x i64], align 16
+  %sorted = alloca i64, i64 %rows, align 16
+  %natural = icmp eq ptr %order, null
+  %port.effort = mul i64 %effort, {len(FIELDS)}
   br label %block
 block:
   %from = phi i64 [ %begin, %entry ], [ %to, %ran ]
@@ -54,10 +69,59 @@ block:
   br label %step
 step:
   %k = phi i64 [ 0, %block ], [ %k1, %moved ]
-  call void %program(ptr %table, ptr %tiles, i64 %from, i64 %to)
+  call void %program(ptr %table, ptr %tiles, i64 %from, i64 %to, ptr %order)
+  br i1 %natural, label %port, label %sort
+sort:
+  %at.efforts = getelementptr i64, ptr %table, i64 %port.effort
+  %efforts = load ptr, ptr %at.efforts
+  %at.apart = getelementptr i64, ptr %at.efforts, i64 1
+  %apart = load i64, ptr %at.apart
+  call void @llvm.memset.p0.i64(ptr %places, i8 0, i64 {8 * (EFFORTS + 1)}, i1 false)
+  br label %counted
+counted:
+  %i = phi i64 [ %from, %sort ], [ %i1, %counted ]
+  %key = call i64 @key(ptr %order, i64 %i, ptr %efforts, i64 %apart)
+  %after = add i64 %key, 1
+  %at.many = getelementptr i64, ptr %places, i64 %after
+  %many = load i64, ptr %at.many
+  %many1 = add i64 %many, 1
+  store i64 %many1, ptr %at.many
+  %i1 = add i64 %i, 1
+  %more.i = icmp ult i64 %i1, %to
+  br i1 %more.i, label %counted, label %summed
+summed:
+  %e = phi i64 [ 0, %counted ], [ %e1, %summed ]
+  %e1 = add i64 %e, 1
+  %at.below = getelementptr i64, ptr %places, i64 %e
+  %at.here = getelementptr i64, ptr %places, i64 %e1
+  %below = load i64, ptr %at.below
+  %here = load i64, ptr %at.here
+  %both = add i64 %below, %here
+  store i64 %both, ptr %at.here
+  %more.e = icmp ult i64 %e1, {EFFORTS}
+  br i1 %more.e, label %summed, label %placed
+placed:
+  %j = phi i64 [ %from, %summed ], [ %j1, %placed ]
+  %key.j = call i64 @key(ptr %order, i64 %j, ptr %efforts, i64 %apart)
+  %at.place = getelementptr i64, ptr %places, i64 %key.j
+  %place = load i64, ptr %at.place
+  %place1 = add i64 %place, 1
+  store i64 %place1, ptr %at.place
+  %at.row = getelementptr i64, ptr %order, i64 %j
+  %row = load i64, ptr %at.row
+  %at.sorted = getelementptr i64, ptr %sorted, i64 %place
+  store i64 %row, ptr %at.sorted
+  %j1 = add i64 %j, 1
+  %more.j = icmp ult i64 %j1, %to
+  br i1 %more.j, label %placed, label %taken
+taken:
+  %length = sub i64 %to, %from
+  %length.bytes = mul i64 %length, 8
+  %at.from = getelementptr i64, ptr %order, i64 %from
+  call void @llvm.memcpy.p0.p0.i64(ptr %at.from, ptr %sorted, i64 %length.bytes, i1 false)
   br label %port
 port:
-  %p = phi i64 [ 0, %step ], [ %p1, %port ]
+  %p = phi i64 [ 0, %step ], [ 0, %taken ], [ %p1, %port ]
   %field = mul i64 %p, {len(FIELDS)}
   %at.base = getelementptr i64, ptr %table, i64 %field
   %at.shift = getelementptr i64, ptr %shifts, i64 %p
@@ -78,17 +142,32 @@ ran:
 done:
   ret void
 }}
+
+define internal i64 @key(ptr %order, i64 %i, ptr %efforts, i64 %apart) nounwind {{
+  %at = getelementptr i64, ptr %order, i64 %i
+  %row = load i64, ptr %at
+  %offset = mul i64 %row, %apart
+  %from = getelementptr {T}, ptr %efforts, i64 %offset
+  %effort = load {T}, ptr %from
+  %positive = fcmp ogt {T} %effort, 0.0
+  %low = select i1 %positive, {T} %effort, {T} 0.0
+  %less = fcmp olt {T} %low, {EFFORTS - 1}.0
+  %kept = select i1 %less, {T} %low, {T} {EFFORTS - 1}.0
+  %key = fptoui {T} %kept to i64
+  ret i64 %key
+}}
 """
 
 
 @cache
-def roll() -> Any:
+def roll(dtype: np.dtype[Any]) -> Any:
     """The loop over blocks and steps, as a function that lets go of Python's lock; there must be rows and steps."""
-    h = host()
-    key = f"rollout-{digest((TEXT, h.triple, h.cpu, h.features))}"
-    code = Kernel(cached(key, lambda: object_of(TEXT)))
+    h, text = host(), _text("float" if dtype.itemsize == 4 else "double")
+    key = f"rollout-{digest((text, h.triple, h.cpu, h.features))}"
+    code = Kernel(cached(key, lambda: object_of(text)))
     pointer, number = ctypes.c_void_p, ctypes.c_int64
-    kind = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, number, pointer, number, number, number, number)
+    numbers = (number, pointer, number, number, number, number, pointer, number)
+    kind = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, *numbers)
     function = kind(code.address)
     function.code = code  # type: ignore[attr-defined]  # lives as long
     return function

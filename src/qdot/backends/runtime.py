@@ -19,7 +19,7 @@ from qdot.backends.memory import aligned, allocate, fields_of, steps_of
 from qdot.backends.python_batch import batch_call
 from qdot.backends.python_call import available, quick_call
 from qdot.backends.rollout import BLOCK, Rollout, roll
-from qdot.compiler.program import Port, Program
+from qdot.compiler.program import EFFORT, Port, Program
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,18 +147,32 @@ class Loaded:
         shifts = np.array([x.strides[0] if len(x) > 1 else 0 for x in arrays], dtype=np.int64)
         work = max(run.batch, self._width) * self._cost
         at_once = max(1, PATIENCE // work)
+        sorts = self._kernel.ordered and run.batch > self._width
+        order = np.arange(run.batch, dtype=np.int64) if sorts else None
         for first in range(0, run.steps, at_once):
             steps = min(at_once, run.steps - first)
-            self._run(partial(self._roll, ports, shifts, steps), run.batch, threads, steps)
+            self._run(partial(self._roll, ports, shifts, steps, order), run.batch, threads, steps)
             ports[:, 0] += steps * shifts
         for name, x in run.records.items():
             if records[name] is not x:
                 x[...] = records[name]
 
-    def _roll(self, ports: NDArray[np.int64], shifts: NDArray[np.int64], steps: int, begin: int, end: int) -> None:
+    def _roll(
+        self,
+        ports: NDArray[np.int64],
+        shifts: NDArray[np.int64],
+        steps: int,
+        order: NDArray[np.int64] | None,
+        begin: int,
+        end: int,
+    ) -> None:
+        names = [p.name for p in (*self.interface.inputs, *self.interface.outputs)]
+        entry, rows, effort = self._kernel.address, None, 0
+        if order is not None:
+            entry, rows, effort = self._kernel.ordered, order.ctypes.data, names.index(EFFORT)
         with self._memory() as mine:
             table = ports.ctypes.data, shifts.ctypes.data, len(ports)
-            roll()(self._kernel.address, *table, mine.tiles_address, begin, end, BLOCK, steps)
+            roll(self.dtype)(entry, *table, mine.tiles_address, begin, end, BLOCK, steps, rows, effort)
 
     def _run(self, part: Callable[[int, int], None], batch: int, threads: int | None, steps: int = 1) -> None:
         """Parts of a batch, from row to row, each on a thread of its own."""

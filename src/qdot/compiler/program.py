@@ -25,6 +25,10 @@ from qdot.quick import quick
 VERSION = 2
 """Of the meaning of programs: part of their hash."""
 
+EFFORT = "effort"
+"""The name of an output, one number of 0 or more, that tells how long a row took: those that take equally long may be
+computed side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Port:
