@@ -55,7 +55,7 @@ DESCENTS = 60
 """Steps of a descent; flat shapes take two or three, round ones ten, those that are all but balls many."""
 SHALLOW = 0.01
 """Of the size: overlaps of less are not sought for a second time; and how far p lies outside of D."""
-SLACK = 0.01
+SLACK = 0.1
 """Of the square of a step of a descent: how far it may end from where it should."""
 STEADY = 1e-11
 """Of the size: a descent that gains less is at its end."""
@@ -147,23 +147,36 @@ class Simplex:
     holds_scalars: ClassVar[bool] = True
 
 
+Corners: TypeAlias = tuple[list[Vec3], list[Vec3]]
+"""Three points of A, and of B."""
+
+
 def _gjk(
-    a: Convex, b: Convex, p: Vec3, n: Vec3, slack: float = 0.0, beyond: Scalar | None = None, idle: Scalar = 0.0
+    a: Convex,
+    b: Convex,
+    p: Vec3,
+    n: Vec3,
+    slack: float = 0.0,
+    beyond: Scalar | None = None,
+    idle: Scalar = 0.0,
+    known: Corners | None = None,
 ) -> Simplex:
-    """The point of D that is nearest to p, sought first in the unit direction n.
+    """The point of D that is nearest to p, sought first in the unit direction n, beside corners that are known: then p
+    has to be outside.
 
     Where only the way from n to the true direction counts, `slack` is which share of its square may be left; where only
     shorter distances than `beyond` count, it stops as soon as this one is known not to be; and at once where `idle`
     is 1.
     """
-    start = Simplex([a.centre] * 3, [b.centre] * 3, [1.0, 0.0, 0.0], n * -AWAY, idle)  # of which anything is better
+    on_a, on_b = known or _centres(a, b)
+    start = Simplex(on_a, on_b, [1.0, 0.0, 0.0], n * -AWAY, idle)  # of which anything is better
 
     def step(s: Simplex) -> tuple[Scalar, Simplex]:
         on_a, on_b = a.support(-s.y), b.support(s.y)
         w, yy = on_a - on_b - p, s.y.dot(s.y)
         corners = [u - v - p for u, v in zip(s.a, s.b, strict=True)]
         y, square, (new, *old) = _nearest_of(w, corners)
-        inside = where(_encloses(w, corners), 1.0, 0.0)
+        inside = where(_encloses(w, corners), 1.0, 0.0) if known is None else 0.0
         way = 2 * (1 + s.y.dot(n) / root(yy)) if slack else 0.0
         gap = (or_rounding(GAP, 4) + slack * way) * yy
         go_on = (s.inside < 0.5) & (yy - s.y.dot(w) > gap) & ((square < yy) | (inside > 0.5))
@@ -243,15 +256,28 @@ def _answer(a: Convex, b: Convex, s: Simplex, n: Vec3, size: Scalar) -> Nearest:
 def _least_beside(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
     """Of locally least depth, from the direction in which both are apart when they shrink about their centres."""
 
-    def step(state: tuple[Scalar, Vec3, Scalar]) -> tuple[Scalar, tuple[Scalar, Vec3, Scalar]]:
-        share, n, found = state
+    State: TypeAlias = tuple[Scalar, Vec3, Corners, Scalar]
+
+    def step(state: State) -> tuple[Scalar, State]:
+        share, n, _, found = state
         s = _gjk(_shrunk(a, share), _shrunk(b, share), Vec3.zero(), n, COARSE, idle=found)
         square = s.y.dot(s.y)
         apart = (s.inside < 0.5) & (square > TOUCHING * TOUCHING * size * size)
-        return found < 0.5, (share * SHRUNK, chosen(apart, s.y / -root(square), n), where(apart, 1.0, 0.0))
+        n = chosen(apart, s.y / -root(square), n)
+        grown = _grown(s.a, a.centre, share), _grown(s.b, b.centre, share)
+        return found < 0.5, (share * SHRUNK, n, grown, where(apart, 1.0, 0.0))
 
-    _, n, _ = iterated(SHRINKS, (SHRUNK, n, 0.0), step)
-    return _descent(a, b, Nearest(-UNKNOWN, a.centre, b.centre, n, 1.0), n, size)
+    _, n, corners, _ = iterated(SHRINKS, (SHRUNK, n, _centres(a, b), 0.0), step)
+    return _descent(a, b, Nearest(-UNKNOWN, a.centre, b.centre, n, 1.0), n, size, corners)
+
+
+def _centres(a: Convex, b: Convex) -> Corners:
+    return [a.centre] * 3, [b.centre] * 3
+
+
+def _grown(points: list[Vec3], centre: Vec3, share: Scalar) -> list[Vec3]:
+    """Points of a shape that had been shrunk, as they are."""
+    return [centre + (x - centre) * (1 / share) for x in points]
 
 
 def _shrunk(a: Convex, share: Scalar) -> Convex:
@@ -278,18 +304,18 @@ def _deepest(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
     return repeated(STARTS, (nothing, _starts(a, b, n)), another)[0]
 
 
-def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar) -> Nearest:
-    """From a direction to one of locally least depth."""
+def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar, known: Corners | None = None) -> Nearest:
+    """From a direction to one of locally least depth, beside corners that are known."""
 
-    State: TypeAlias = tuple[Nearest, Vec3, Scalar, Vec3, Scalar]
+    State: TypeAlias = tuple[Nearest, Vec3, Scalar, Vec3, Corners, Scalar]
     radii = a.radius + b.radius
 
     def step(state: State) -> tuple[Scalar, State]:
         return state[-1] > 0.5, where_needed(state[-1] > 0.5, state, again, state)
 
     def again(state: State) -> State:
-        last, n, height, before, _ = state
-        s = _gjk(a, b, n * (maximum(height, 0.0) + SHALLOW * size), n, SLACK)
+        last, n, height, before, corners, _ = state
+        s = _gjk(a, b, n * (maximum(height, 0.0) + SHALLOW * size), n, SLACK, known=corners)
         n1 = s.y / -root(s.y.dot(s.y))
         found = _answer(a, b, s, n1, size)
         after, square = n1 - n, before.dot(before)
@@ -302,9 +328,10 @@ def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar) -> N
         gain = where(found.distance > last.distance + or_rounding(STEADY, 4) * size, 1.0, 0.0)
         # The step that gains nothing is the last one taken: at rest its points lie on the normal.
         n, height = chosen(sooner, limit, n1), where(sooner, ahead, here)
-        return found, n, height, chosen(sooner, Vec3.zero(), after), gain
+        return found, n, height, chosen(sooner, Vec3.zero(), after), (s.a, s.b), gain
 
-    return iterated(DESCENTS, (nothing, n, _height(a, b, n), Vec3.zero(), 1.0), step)[0]
+    start = nothing, n, _height(a, b, n), Vec3.zero(), known or _centres(a, b), 1.0
+    return iterated(DESCENTS, start, step)[0]
 
 
 Start: TypeAlias = tuple[Scalar, Vec3]

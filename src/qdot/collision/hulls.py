@@ -1,17 +1,15 @@
 """Hulls by their corners: those of all hulls that one text serves lie in one table.
 
-A hull is known by numbers: in which row of the table its corners begin, and in how many rows they are; the same of the
-normals of its faces; where its cells begin, and how fine they are; a point inside, how wide it is, and how far it
-reaches. Where these come in the rows of a loop over pairs, the code of one pair serves them all, however many hulls
-there are.
+A hull is known by numbers: where in the table its corners begin, and how many they are; the same of the normals of its
+faces; where its cells begin, and how fine they are; a point inside, how wide it is, and how far it reaches. Where these
+come in the rows of a loop over pairs, the code of one pair serves them all, however many hulls there are.
 
-Corners lie several to a row, so that choosing the best of them need not wait for the choice before. Those of one row
-that are missing are the hull's last again.
+Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before. Those of
+one row that are missing are the cell's last again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -19,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from qdot.algebra import Rows, Scalar, Scalars, Vec3, iterated, looked_up, swept, where, where_needed
+from qdot.algebra import Rows, Scalar, Scalars, Vec3, iterated, looked_up, where, where_needed
 from qdot.collision.cells import candidates, cell_of, grid_of
 from qdot.collision.support import Convex, Directions, chosen
 from qdot.geometry import ConvexHull, Shape
@@ -29,12 +27,10 @@ AT_ONCE = 4
 """Corners of a row."""
 FACES = 32
 """Faces of a hull that are tried as those by which something comes out of it."""
-FEW = 256
-"""Corners of a hull that are gone through one by one."""
 LOWEST = -1e30
 
 Rated: TypeAlias = tuple[Scalar, Vec3]
-"""A corner after what is thought of it."""
+"""A corner after how far it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +38,6 @@ class Hull:
     """Corners [m], shape (n, 3), and what follows from them."""
 
     corners: Floats
-
-    @cached_property
-    def rows(self) -> Rows:
-        return tuple(_rows(self.corners))
 
     @cached_property
     def cells(self) -> list[list[tuple[float, ...]]]:
@@ -84,13 +76,8 @@ class Hulls:
     each: tuple[Hull, ...]
 
     @cached_property
-    def corners(self) -> Rows:
-        return tuple(row for hull in self.each for row in hull.rows)
-
-    @cached_property
-    def points(self) -> Floats:
-        """The corners once more, as an array."""
-        return np.reshape(self.corners, (-1, 3))
+    def corners(self) -> Floats:
+        return np.concatenate([hull.corners for hull in self.each])
 
     @cached_property
     def normals(self) -> Rows:
@@ -111,18 +98,13 @@ class Hulls:
 
     @cached_property
     def numbers(self) -> tuple[tuple[float, ...], ...]:
-        found, rows, normals, cells = [], 0, 0, 0
+        found, corners, normals, cells = [], 0, 0, 0
         for hull in self.each:
             grid = grid_of(hull.corners)
-            places = rows, len(hull.rows), normals, len(hull.normals), cells, grid
+            places = corners, len(hull.corners), normals, len(hull.normals), cells, grid
             found.append(tuple(float(x) for x in (*places, *hull.middle, hull.width, hull.reach)))
-            rows, normals, cells = rows + len(hull.rows), normals + len(hull.normals), cells + 6 * grid * grid
+            corners, normals, cells = corners + len(hull.corners), normals + len(hull.normals), cells + 6 * grid * grid
         return tuple(found)
-
-    @cached_property
-    def few(self) -> bool:
-        """Whether no hull has so many corners that it takes longer to go through all of them than to look some up."""
-        return all(len(hull.corners) <= FEW for hull in self.each)
 
     def convex(self, numbers: Scalars) -> Convex:
         """The hull with these numbers."""
@@ -130,11 +112,9 @@ class Hulls:
 
         def support(n: Vec3) -> Vec3:
             if all(isinstance(x, (float, int, np.ndarray)) for x in (*n, first)):  # one product, not a chain of choices
-                own = self.points[AT_ONCE * int(first) : AT_ONCE * int(first + count)]
+                own = self.corners[int(first) : int(first + count)]
                 farthest = np.argmax(own @ np.array(np.broadcast_arrays(*n)), axis=0)
                 return Vec3(*(own[farthest, k] + 0.0 for k in range(3)))
-            if self.few:
-                return self.highest(numbers, lambda corner: corner.dot(n))[1]
             return self._farthest(n, first_cell + cell_of(n, grid))
 
         return Convex(support, Vec3(x, y, z), width=width, normals=Directions(self.normals, first_normal, normals))
@@ -145,7 +125,7 @@ class Hulls:
 
         def more(state: tuple[Scalar, Rated]) -> tuple[Scalar, Rated]:
             k, best = state
-            return k + 1, _highest_of(looked_up(self.nearby, first + k), lambda corner: corner.dot(n), best)
+            return k + 1, _farthest_of(looked_up(self.nearby, first + k), n, best)
 
         def turn(state: tuple[Scalar, Rated]) -> tuple[Scalar, tuple[Scalar, Rated]]:
             there = state[0] < count
@@ -154,12 +134,6 @@ class Hulls:
         most = max(int(rows) for _, rows in self.cells)
         return iterated(most, (0.0, (LOWEST, Vec3(0.0, 0.0, 0.0))), turn)[1][1]
 
-    def highest(self, numbers: Scalars, rate: Callable[[Vec3], Scalar]) -> Rated:
-        """The highest rate of all corners of a hull, and the corner that has it first."""
-
-        start: Rated = (LOWEST, Vec3(0.0, 0.0, 0.0))
-        return swept(self.corners, numbers[0], numbers[1], start, lambda best, row: _highest_of(row, rate, best))
-
 
 def _rows(corners: Floats) -> list[tuple[float, ...]]:
     """Several to a row; the last fills up."""
@@ -167,16 +141,16 @@ def _rows(corners: Floats) -> list[tuple[float, ...]]:
     return [tuple(row) for row in filled.reshape(-1, 3 * AT_ONCE).tolist()]
 
 
-def _highest_of(row: Scalars, rate: Callable[[Vec3], Scalar], best: Rated) -> Rated:
-    """The best, or a corner of a row that is better."""
+def _farthest_of(row: Scalars, n: Vec3, best: Rated) -> Rated:
+    """The best, or a corner of a row that is farther in a direction."""
     corners = [Vec3(*row[k : k + 3]) for k in range(0, 3 * AT_ONCE, 3)]
-    rated = [(rate(corner), corner) for corner in corners]
+    rated = [(corner.dot(n), corner) for corner in corners]
     while len(rated) > 1:
-        rated = [_higher(*two) for two in zip(rated[::2], rated[1::2], strict=True)]
-    return _higher(best, rated[0])
+        rated = [_farther(*two) for two in zip(rated[::2], rated[1::2], strict=True)]
+    return _farther(best, rated[0])
 
 
-def _higher(one: Rated, two: Rated) -> Rated:
+def _farther(one: Rated, two: Rated) -> Rated:
     better = two[0] > one[0]
     return where(better, two[0], one[0]), chosen(better, two[1], one[1])
 

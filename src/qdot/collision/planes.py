@@ -4,16 +4,18 @@ With the plane's normal n and a point s of the shape's surface, the distance is 
 it below s. A round shape has one lowest point, a capsule one at each end, a box four corners. A cylinder has up to
 four, those of MuJoCo 4: the lowest of each rim, and two more of the lower rim, a third of a turn away to both sides. A
 hull has up to four, of its corners below the margin: the lowest, the one farthest from it, and the ones farthest to
-both sides of these two.
+both sides of these two; beside the lowest, those corners are asked that are lowest on planes a little aslant, to all
+sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt as root
+from math import cos, pi, sin, sqrt as root
 
-from qdot.algebra import Scalar, Scalars, Vec3, sqrt, where
+from qdot.algebra import Scalar, Scalars, Vec3, absolute, each, sqrt, where
 from qdot.collision.hulls import Hulls
+from qdot.collision.support import chosen
 from qdot.collision.touch import FAR, NOT_TOLD, Touch
 from qdot.collision.vectors import TINY, axis, either
 from qdot.spatial import Transform
@@ -22,6 +24,9 @@ CORNERS = 4
 """How many touches a hull has at most."""
 _APART = 0.1
 """Corners of a hull that are nearer to each other than this, relative to its radius, are not two touches."""
+_ASLANT = [[slope * cos(k * pi / 4), slope * sin(k * pi / 4)] for slope in (0.02, 0.3) for k in range(8)]
+"""Slopes of planes on which a hull has other lowest corners: of a face that lies flat, or nearly, and of one that is
+pressed in askew."""
 
 
 def plane_sphere(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
@@ -75,11 +80,17 @@ def plane_hull(hulls: Hulls) -> Callable[[Scalars, Transform, Scalars, Transform
     def narrow(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         n = X_b.rotation.T @ axis(X_a, 2)
         limit = margin - axis(X_a, 2).dot(X_b.position - X_a.position)
-        apart = _APART * b[-1]
-        _, lowest = hulls.highest(b, lambda corner: -n.dot(corner))
+        apart, support = _APART * b[-1], hulls.convex(b).support
+        lowest, (x, y) = support(-n), _across(n)
+        beside = [Vec3(*row) for row in each(_ASLANT, lambda row: list(support(x * row[0] + y * row[1] - n)))]
 
         def rated(rate: Callable[[Vec3], Scalar]) -> tuple[Scalar, Vec3]:
-            return hulls.highest(b, lambda corner: where(n.dot(corner) < limit, rate(corner - lowest), 0.0))
+            best: tuple[Scalar, Vec3] = (0.0, lowest)
+            for corner in beside:
+                rated = where(n.dot(corner) < limit, rate(corner - lowest), 0.0)
+                better = rated > best[0]
+                best = where(better, rated, best[0]), chosen(better, corner, best[1])
+            return best
 
         square, farthest = rated(lambda v: v.dot(v))
         aside = n.cross(farthest - lowest)
@@ -93,6 +104,14 @@ def plane_hull(hulls: Hulls) -> Callable[[Scalars, Transform, Scalars, Transform
         return touches
 
     return narrow
+
+
+def _across(n: Vec3) -> tuple[Vec3, Vec3]:
+    """Two unit vectors across a third, and across each other."""
+    steep = absolute(n.x) > 0.5
+    x = n.cross(Vec3(where(steep, 0.0, 1.0), where(steep, 1.0, 0.0), 0.0))
+    x = x * (1 / x.norm())
+    return x, n.cross(x)
 
 
 def below(X_a: Transform, s: Vec3, tangent: Vec3 = NOT_TOLD) -> Touch:
