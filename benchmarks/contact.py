@@ -302,17 +302,19 @@ def measured(case: Case, start: Start, dtype: str, seconds: float) -> list[str]:
 
 
 def newton_turns(case: Case, start: Start, run: qdot.Trajectory) -> float:
-    """qdot's turns of Newton's method in a step, the mean of a moment of each run: solved once more, in Python."""
+    """qdot's turns of Newton's method in a step, the mean of a moment of each run: solved once more, in Python, from
+    what the step before it found."""
     model, system, found = case.model, run.system, []
     for row in range(0, PEER_RUNS, 2):
-        k = 1 + row * (STEPS - 1) // PEER_RUNS
-        q, v, before = (x.tolist() for x in (run.q[row, k], run.v[row, k], run.v[row, k - 1]))
-        guess = [(x - y) / case.dt for x, y in zip(v, before, strict=True)]
-        inputs = Inputs(start.control[row, k].tolist(), [0.0] * model.nv, case.dt, guess=guess)
-        phase = Phase(k * case.dt, q, v, [], [])
-        total = [sum(column) for column in zip(*system.forces(phase, inputs).values(), strict=True)]
-        problem = problem_of(system, system.setup.contact, phase, inputs, total)
-        found.append(problem.solved(guess)[1])
+        last = row * (STEPS - 1) // PEER_RUNS
+        guess = [0.0] * model.nv
+        for k in (last, last + 1):
+            phase = Phase(k * case.dt, run.q[row, k].tolist(), run.v[row, k].tolist(), [], [])
+            inputs = Inputs(start.control[row, k].tolist(), [0.0] * model.nv, case.dt, guess=guess)
+            total = [sum(column) for column in zip(*system.forces(phase, inputs).values(), strict=True)]
+            solution = problem_of(system, system.setup.contact, phase, inputs, total).solved(guess)
+            guess = solution.a
+        found.append(solution.turns)
     return float(np.mean(found))
 
 

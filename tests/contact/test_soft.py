@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import qdot
+from qdot.algorithms.configuration import retract
 from qdot.algorithms.rnea import newton_euler
 from qdot.contact.soft import Soft, soft_problem
+from qdot.contact.soft_contacts import parted, parting_freedoms
 from tests.formats.corpora import mjcf_files
 
 MODELS = [
@@ -40,7 +42,7 @@ STATES = 100
 
 
 def levelled(path: Path) -> str:
-    """The text of a file without terrain, which has no narrow phase with cylinders."""
+    """The text of a file without terrain, of which MuJoCo has touches with every triangle."""
     spec = mujoco.MjSpec.from_file(str(path))
     for geom in spec.geoms:
         if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
@@ -97,8 +99,8 @@ def test_forces_are_those_of_mujoco(file, cone):
     problem = soft_problem(model, q, v, f, model.description.options.timestep, Soft(1e-15, 100, room=64))
     assert np.all(np.asarray(problem.missed) == 0)
     with np.errstate(all="ignore"):
-        found, _ = problem.solved([np.zeros(STATES)] * model.nv)
-    pushed = problem.joint_forces(found.forces)
+        found = problem.solved([np.zeros(STATES)] * model.nv)
+    pushed = found.joint_forces()
     found_forces = np.array([np.broadcast_to(x, STATES) for x in pushed]).T
     # Both stop where rounding does; forces of contacts are up to 1e4 times those of motion.
     size = np.maximum(1.0, np.abs(wanted).max(axis=1))
@@ -106,3 +108,50 @@ def test_forces_are_those_of_mujoco(file, cone):
     assert counts.sum() > STATES / 4
     # Where a quadruped's ellipsoid meets its legs, MuJoCo's collider goes round in small steps, and leaves more.
     assert error.max() < (1e-5 if file.path.stem == "quadruped" else 1e-6), (error.argmax(), error.max())
+
+
+SCENE = """
+<mujoco><option cone="{cone}"/><worldbody>
+  <geom type="plane" size="2 2 1" zaxis="0.1 0.2 1" pos="0 0 -0.1"/>
+  <geom type="box" size="0.3 0.3 0.05" pos="0.2 0 0.05" euler="10 5 0"/>
+  <body pos="0 0 0.1"><freejoint/><geom type="capsule" size="0.05 0.1"/><geom type="box" size="0.1 0.05 0.04"/>
+    <body pos="0.15 0 0"><joint axis="0 1 0" range="-20 20" limited="true" frictionloss="0.1"/>
+      <geom type="capsule" size="0.04 0.08" condim="4"/>
+      <geom type="sphere" size="0.06" pos="0.05 0 0" condim="6"/></body>
+    <body pos="-0.15 0 0"><joint axis="1 0 0"/><geom type="cylinder" size="0.04 0.06" condim="1"/></body></body>
+  <body pos="0.1 0.1 0.12"><freejoint/><geom type="ellipsoid" size="0.08 0.05 0.06"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_loops_over_contacts_push_as_each_contact_does(cone):
+    """Joint forces of contacts gone through in loops by body are the sum of those that each tells alone: planes with
+    frames that are known and turned, other ground, bodies, every dimension."""
+    model = qdot.load(SCENE.format(cone=cone))
+    random = np.random.default_rng(3)
+    steps = random.uniform(-0.1, 0.1, (STATES, model.nv)) * np.array([20, 20, 20, 1, 1, 1, 4, 10, 20, 20, 20, 1, 1, 1])
+    q = np.array([retract(model, model.home().tolist(), list(step)) for step in steps])
+    v, f = (random.normal(size=(STATES, model.nv)) for _ in range(2))
+    problem = soft_problem(model, list(q.T), list(v.T), list(f.T), 0.002, Soft(room=32))
+    assert len(problem.grounded) < len(problem.ground), "contacts of a body that differ in numbers go in one loop"
+    with np.errstate(all="ignore"):
+        found = problem.solved([np.zeros(STATES)] * model.nv)
+        for cause in (None, "contacts", "limits", "friction"):
+            together = found.joint_forces(cause)
+            alone = problem.pushed(found.forces, cause)
+            for x, y in zip(together, alone, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-10)
+    acting = sum((np.asarray(c.law.D) > 0).sum() for c in problem.ground)
+    assert acting > STATES
+
+
+def test_rows_between_bodies_leave_out_what_moves_both():
+    """A robot's base cannot part its own limbs; two loose bodies have all their freedoms."""
+    model = qdot.load(SCENE.format(cone="pyramidal"))
+    limbs, loose = [], []
+    for pair in parted(model, 256).sharing:
+        bodies = {pair.first.body, pair.second.body}
+        if 0 not in bodies:  # the ground
+            (loose if len(model.bodies) in bodies else limbs).append(pair)
+    assert parting_freedoms(model, limbs) == [6, 7]
+    assert parting_freedoms(model, loose) == list(range(model.nv))

@@ -199,7 +199,7 @@ def test_the_soft_solver_ends_at_rounding() -> None:
         inputs = Inputs([], [0.0] * model.nv, 0.002, guess=a)
         phase = Phase(0.0, list(q), list(v), [], [])
         problem = problem_of(System(model, Setup(contact=kind)), kind, phase, inputs, [0.0] * model.nv)
-        return problem.solved(inputs.guess)[1]
+        return problem.solved(inputs.guess).turns
 
     program = qdot.compile(turns, model, dtype="float32")
     random = np.random.default_rng(0)

@@ -2,15 +2,20 @@
 
 y = J a - a_ref is how far an acceleration is beyond the one that a constraint asks for. A contact between a body and
 what stands still, `Ground`, knows its J by the body's motion; others, `Rowed`, by rows over the freedoms.
+
+Of many contacts that are possible few are there at a time. Those that differ in numbers alone, `Alike`, are gone
+through in one loop, which stops at none that does not act, and is left out where none does: so code is short, and most
+of the time is spent on what is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Generic, TypeAlias, TypeVar
 
-from qdot.algebra import Mat3, Scalar, Scalars, Vec3
+from qdot.algebra import Mat3, Scalar, Scalars, Vec3, scanned, where_needed
 from qdot.algebra.linalg import Matrix
 from qdot.algebra.sparse import Row
 from qdot.algebra.vec import Sym3
@@ -40,12 +45,15 @@ class _Acting:
 
 @dataclass(frozen=True)
 class Ground(_Acting):
-    """A contact between a body and what stands still: at the pose X, whose axes are the normal and two tangents."""
+    """A contact between a body and what stands still: at the pose X, whose axes are the normal and two tangents. Where
+    the normal is known beforehand, `level` are such axes in numbers: those of X, or what X `turns` about it."""
 
     body: int
     X: Transform
     wanted: list[Scalar]
     law: Law
+    level: Mat3 | None = None
+    turns: bool = True
 
     def motion(self, u: Motion) -> list[Scalar]:
         """How the body, which moves like this, does so there, along the rows."""
@@ -55,31 +63,44 @@ class Ground(_Acting):
         """y where the body moves like this."""
         return [x - w for x, w in zip(self.motion(u), self.wanted, strict=True)]
 
-    def lessened(self, given: tuple[Motion, Force]) -> tuple[list[Scalar], Force]:
-        """y where the body moves like this, and a force on it less what the contact does."""
-        u, F = given
-        y = self.beyond(u)
-        return y, F - self._wrench(self.law.force(y))
-
-    def pushed(self, given: tuple[list[Scalar], Force]) -> Force:
+    def pushed(self, force: Sequence[Scalar], F: Force) -> Force:
         """With a force along the rows added to one on the body."""
-        force, F = given
-        return F + self._wrench(force)
-
-    def stiffened(self, given: tuple[list[Scalar], ArticulatedInertia]) -> ArticulatedInertia:
-        """With what opposes motion of the body at y added: K = X C Xᵀ."""
-        y, K = given
-        return K + self.X @ _opposing(self.law.curvature(y))
-
-    def line(self, given: tuple[list[Scalar], Motion]) -> list[Scalar]:
-        """What the law keeps of a line from y along a motion of the body."""
-        y, u = given
-        return self.law.line(y, self.motion(u))
-
-    def _wrench(self, force: Sequence[Scalar]) -> Force:
-        """What a force along the rows does to the body."""
         full = [*force, *[0] * (6 - len(force))]
-        return self.X @ Force(Vec3(*full[3:]), Vec3(*full[:3]))
+        return F + self.X @ Force(Vec3(*full[3:]), Vec3(*full[:3]))
+
+    def stiffened(self, u: Motion, K: ArticulatedInertia) -> ArticulatedInertia:
+        """With what opposes motion of the body, where it moves like this, added: K = X C Xᵀ."""
+        return K + self.X @ _opposing(self.law.curvature(self.beyond(u)))
+
+    # -- as a row of numbers -------------------------------------------------------------------------------------------
+
+    @property
+    def row(self) -> list[Scalar]:
+        return [self.law.D, *self.wanted, *self.X.position, *self._attitude()]
+
+    def _attitude(self) -> list[Scalar]:
+        """What of the axes of X is not known beforehand: all, or how far they are turned."""
+        if self.level is None:
+            return [x for line in self.X.rotation.entries() for x in line]
+        if not self.turns:
+            return []
+        across = (self.level.T @ self.X.rotation).entries()
+        return [across[1][1], across[2][1]]
+
+    def of_row(self, row: Sequence[Scalar]) -> Ground:
+        n, R = 1 + len(self.wanted), self.level
+        if R is None:
+            R = Mat3.of([row[n + k : n + k + 3] for k in (3, 6, 9)])
+        elif self.turns:
+            c, s = row[n + 3 :]
+            R = R @ Mat3.of([[1, 0, 0], [0, c, -s], [0, s, c]])
+        X, law = Transform(R, Vec3(*row[n : n + 3])), replace(self.law, D=row[0])
+        return Ground(self.body, X, list(row[1:n]), law, self.level, self.turns)
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        level = self.level and tuple(map(tuple, self.level.entries()))
+        return self.body, len(self.wanted), replace(self.law, D=1.0), level, self.turns
 
 
 @dataclass(frozen=True)
@@ -90,25 +111,72 @@ class Rowed(_Acting):
     wanted: list[Scalar]
     law: Law
 
+    def motion(self, a: Scalars) -> list[Scalar]:
+        """J a."""
+        return times(self.J, a)
+
     def beyond(self, a: Scalars) -> list[Scalar]:
         """y."""
-        return [x - w for x, w in zip(times(self.J, a), self.wanted, strict=True)]
+        return [x - w for x, w in zip(self.motion(a), self.wanted, strict=True)]
 
-    def lessened(self, given: tuple[Scalars, Scalars]) -> tuple[list[Scalar], list[Scalar]]:
-        """y at an acceleration, and a slope less what the constraint does."""
-        a, g = given
-        y = self.beyond(a)
-        return y, [x - p for x, p in zip(g, transposed_times(self.J, self.law.force(y), len(g)), strict=True)]
-
-    def pushed(self, given: tuple[list[Scalar], list[Scalar]]) -> list[Scalar]:
+    def pushed(self, force: Sequence[Scalar], total: Sequence[Scalar]) -> list[Scalar]:
         """With forces along the rows added, seen from the joints."""
-        force, total = given
         return plus(total, transposed_times(self.J, force, len(total)))
 
-    def line(self, given: tuple[list[Scalar], list[Scalar]]) -> list[Scalar]:
-        """What the law keeps of a line from y along p."""
-        y, p = given
-        return self.law.line(y, times(self.J, p))
+    # -- as a row of numbers -------------------------------------------------------------------------------------------
+
+    @property
+    def row(self) -> list[Scalar]:
+        return [self.law.D, *self.wanted, *(x for line in self.J for x in line.values())]
+
+    def of_row(self, row: Sequence[Scalar]) -> Rowed:
+        left = iter(row)
+        D, wanted = next(left), [next(left) for _ in self.wanted]
+        return Rowed([{k: next(left) for k in line} for line in self.J], wanted, replace(self.law, D=D))
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        return tuple(map(tuple, self.J)), replace(self.law, D=1.0)
+
+
+FEW = 2
+"""Constraints that have code of their own, for which a loop is not worth it."""
+
+C = TypeVar("C", Ground, Rowed)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Alike(Generic[C]):
+    """Constraints that differ in numbers alone."""
+
+    all: list[C]
+
+    @staticmethod
+    def among(constraints: Sequence[C]) -> list[Alike[C]]:
+        groups: dict[tuple[object, ...], list[C]] = {}
+        for constraint in constraints:
+            groups.setdefault(constraint.likeness, []).append(constraint)
+        return [Alike(group) for group in groups.values()]
+
+    def over(self, state: S, step: Callable[[C, S], S]) -> S:
+        """state = step(constraint, state) for each that acts."""
+        first = self.all[0]
+
+        def acting(given: tuple[S, list[Scalar]]) -> S:
+            state, row = given
+            return step(first.of_row(row), state)
+
+        def turn(state: S, row: list[Scalar]) -> S:
+            return where_needed(row[0] > 0, (state, row), acting, state)
+
+        rows = [constraint.row for constraint in self.all]
+        acts = sum((row[0] for row in rows), start=0) > 0
+
+        def each(state: S) -> S:
+            return scanned(rows, state, turn) if len(rows) > FEW else reduce(turn, rows, state)
+
+        return each(state) if len(rows) == 1 else where_needed(acts, state, each, state)
 
 
 def six(motion: Motion) -> list[Scalar]:

@@ -3,8 +3,8 @@
     min_a  ½ (a - a₀)ᵀ M (a - a₀) + Σ s(J a - a_ref),   M a₀ = f,
 
 f all joint forces that do not depend on a. Newton's method with a search along each step; the minimum is where
-M a = f + Σ Jᵀ f_c. Of many contacts that are possible few are there at a time: whatever belongs to one is computed
-where it acts.
+M a = f + Σ Jᵀ f_c. Of a state of the method only a is kept: what a constraint makes of it is computed where it acts,
+and anew where it is asked for again, for that is less than to keep it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeVar
 
 from qdot.algebra import Scalar, Scalars, absolute, iterated, where, where_needed
 from qdot.algebra.linalg import dot
 from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Ground, Rates, Rowed
+from qdot.contact.constraints import Alike, C, Ground, Rates, Rowed
 from qdot.contact.newton import newton_step
 from qdot.contact.noslip import without_slip
-from qdot.contact.soft_laws import Law
 from qdot.model.model import Model
 from qdot.spatial import Force, Inertia, Motion
+
+S = TypeVar("S")
 
 SEARCH = 0.01
 """Of the slope at the start of a search: what is left of it where the search ends."""
@@ -32,27 +33,38 @@ SEARCHES = 30
 """Turns of a search, at most: between sticking and sliding a slope may change from one side to the other at once, and
 the place is found by halves."""
 
+BETWEEN, ITSELF = 4, 64.0
+"""Of efforts: turns that take as long as a contact between bodies; and more than what has none comes to."""
+
 FURTHEST = 1e10
 """No search goes so far, and no step gains so much."""
 
 
-_Lines: TypeAlias = list[tuple[Law, list[Scalar]]]
-"""Laws that act together, and what each keeps of a line."""
-
-
 @dataclass(frozen=True)
 class Found:
-    """An acceleration, and the force along each row of every constraint there."""
+    """An acceleration, found in so many turns of Newton's method, and the force along each row of every constraint
+    there: by its law, or as `held` says."""
 
+    problem: Problem
     a: list[Scalar]
-    forces: Rates
+    turns: Scalar
+    held: Rates | None = None
+
+    @cached_property
+    def forces(self) -> Rates:
+        return self.held or self.problem.forces(self.problem.rates(self.a))
+
+    def joint_forces(self, cause: str | None = None) -> list[Scalar]:
+        """Σ Jᵀ f of all constraints, or of those that act for one cause."""
+        if self.held is None:
+            return self.problem.joint_forces(self.a, cause)
+        return self.problem.pushed(self.held, cause)
 
 
 class Meeting(NamedTuple):
-    """What an acceleration meets: J a - a_ref of every constraint, the forces that move the bodies, and the slope of
-    the cost."""
+    """How bodies move at an acceleration, the forces that move them, and the slope of the cost."""
 
-    ys: Rates
+    U: list[Motion]
     IU: list[Force]
     g: list[Scalar]
 
@@ -90,71 +102,102 @@ class Problem:
     def constraints(self) -> list[Ground | Rowed]:
         return [*self.ground, *self.rowed, *self.rare]
 
-    def solved(self, guess: Scalars) -> tuple[Found, Scalar]:
-        """The acceleration that costs least, from a guess of it, with friction that holds where that is asked for; and
-        how many steps that took."""
+    @cached_property
+    def grounded(self) -> list[Alike[Ground]]:
+        return Alike.among(self.ground)
+
+    @cached_property
+    def joining(self) -> list[Alike[Rowed]]:
+        return Alike.among(self.rare)
+
+    def solved(self, guess: Scalars) -> Found:
+        """The acceleration that costs least, from a guess of it, with friction that holds where that is asked for."""
 
         def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
-            a, gain, steps = state
+            a, gain, turns = state
             met = self._met(a)
             left = self.scale * sum((absolute(x) for x in met.g), start=0)
             more = where(gain > self.tolerance, left, 0.0) > self.tolerance
             a, gain = where_needed(more, (a, met), lambda given: self._improved(*given), (a, 0.0))
-            return more, (a, gain, steps + 1)
+            return more, (a, gain, turns + 1)
 
-        a, _, steps = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
-        ys = self._rates(a)
-        forces = self.forces(ys)
-        if self.noslip:
-            a, forces = without_slip(self, a, ys, forces)
-        return Found(a, forces), steps
+        a, _, turns = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
+        if not self.noslip:
+            return Found(self, a, turns)
+        ys = self.rates(a)
+        a, forces = without_slip(self, a, ys, self.forces(ys))
+        return Found(self, a, turns, forces)
 
-    def forces(self, ys: Rates) -> Rates:
-        """The force along each row of every constraint."""
-        return [c.law.force(y) for c, y in zip(self.constraints, ys, strict=True)]
+    def effort(self, found: Found) -> Scalar:
+        """How long that took, roughly, as a number to sort by: turns, and contacts between bodies, for each of which
+        there is work to do in a turn. What has any, and so may need H in full, is kept apart from what has none."""
+        rare = sum((where(c.acts, 1.0, 0.0) for c in self.rare), start=0.0)
+        return found.turns + BETWEEN * rare + where(rare > 0, ITSELF, 0.0)
 
-    def joint_forces(self, forces: Rates, cause: str | None = None) -> list[Scalar]:
-        """Σ Jᵀ f of all constraints, or of those that act for one cause."""
-        if cause is not None:
-            kept = zip(forces, self.causes, strict=True)
-            forces = [force if why == cause else [0] * len(force) for force, why in kept]
-        F = [Force.zero() for _ in self.inertias]
-        left = iter(forces)
-        for c in self.ground:
-            F[c.body] = where_needed(c.acts, (next(left), F[c.body]), c.pushed, F[c.body])
-        total = self._at_joints(F)
-        for row in self.rowed:
-            total = row.pushed((next(left), total))
-        for row in self.rare:
-            total = where_needed(row.acts, (next(left), total), row.pushed, total)
-        return total
+    # -- at an acceleration --------------------------------------------------------------------------------------------
 
-    # -- parts ---------------------------------------------------------------------------------------------------------
-
-    def _rates(self, a: Scalars) -> Rates:
+    def rates(self, a: Scalars) -> Rates:
         """J a - a_ref of every constraint."""
         U = body_motions(self.model, self.at, a)
         ys = [where_needed(c.acts, U[c.body], c.beyond, c.nothing) for c in self.ground]
         ys += [row.beyond(a) for row in self.rowed]
         return ys + [where_needed(row.acts, list(a), row.beyond, row.nothing) for row in self.rare]
 
+    def forces(self, ys: Rates) -> Rates:
+        """The force along each row of every constraint."""
+        return [c.law.force(y) for c, y in zip(self.constraints, ys, strict=True)]
+
+    def pushed(self, forces: Rates, cause: str | None) -> list[Scalar]:
+        """Σ Jᵀ f, of forces that are given."""
+        F = [Force.zero() for _ in self.inertias]
+        known = zip(self.constraints, forces, self.causes, strict=True)
+        acting = [(c, force) for c, force, why in known if cause in (None, why)]
+        for c, force in acting:
+            if isinstance(c, Ground):
+                F[c.body] = c.pushed(force, F[c.body])
+        total = self._at_joints(F)
+        for c, force in acting:
+            if isinstance(c, Rowed):
+                total = c.pushed(force, total)
+        return total
+
+    def joint_forces(self, a: Scalars, cause: str | None) -> list[Scalar]:
+        """Σ Jᵀ f, of the forces at an acceleration."""
+        total: list[Scalar] = [0] * self.model.nv
+        if cause in (None, "contacts"):
+            U = body_motions(self.model, self.at, a)
+            total = self._at_joints(self._with_ground(U, [Force.zero() for _ in U], _pushed))
+            total = self._with_joining(a, total, _pushed)
+        for row, why in zip(self.rowed, self.causes[len(self.ground) :], strict=False):
+            total = _pushed(row, a, total) if cause in (None, why) else total
+        return total
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
     def _met(self, a: Scalars) -> Meeting:
         """What an acceleration meets."""
         U = body_motions(self.model, self.at, a)
         IU = [I @ u for I, u in zip(self.inertias, U, strict=True)]
-        ys, F = [], list(IU)
-        for c in self.ground:
-            y, F[c.body] = where_needed(c.acts, (U[c.body], F[c.body]), c.lessened, (c.nothing, F[c.body]))
-            ys.append(y)
+        F = self._with_ground(U, IU, _lessened)
         drives = zip(self._at_joints(F), armature(self.model), a, self.f, strict=True)
         g = [x + d * y - f for x, d, y, f in drives]
         for row in self.rowed:
-            y, g = row.lessened((a, g))
-            ys.append(y)
-        for row in self.rare:
-            y, g = where_needed(row.acts, (list(a), g), row.lessened, (row.nothing, g))
-            ys.append(y)
-        return Meeting(ys, IU, g)
+            g = _lessened(row, a, g)
+        return Meeting(U, IU, self._with_joining(a, g, _lessened))
+
+    def _with_ground(self, U: Sequence[Motion], of: Sequence[S], step: Callable[[Ground, Motion, S], S]) -> list[S]:
+        """What belongs to each body, after a step for each contact with the ground, where bodies move like this."""
+        of = list(of)
+        for alike in self.grounded:
+            k = alike.all[0].body
+            of[k] = alike.over(of[k], partial(_at, step, U[k]))
+        return of
+
+    def _with_joining(self, a: Scalars, state: S, step: Callable[[Rowed, Scalars, S], S]) -> S:
+        """A state after a step for each rare constraint, at this acceleration."""
+        for alike in self.joining:
+            state = alike.over(state, partial(_at, step, a))
+        return state
 
     def _at_joints(self, forces: Sequence[Force]) -> list[Scalar]:
         """Σ Sᵀ f, in one sweep from the leaves to the root."""
@@ -167,37 +210,28 @@ class Problem:
 
     def _improved(self, a: list[Scalar], met: Meeting) -> tuple[list[Scalar], Scalar]:
         """After one step of Newton's method; and what that gained."""
-        p = newton_step(self, met.g, met.ys)
+        p = newton_step(self, a, met)
         P, drive = body_motions(self.model, self.at, p), armature(self.model)
         slope = sum((_power(F, u) for F, u in zip(met.IU, P, strict=True)), start=0)
         slope = slope + sum((x * (d * y - f) for x, d, y, f in zip(p, drive, a, self.f, strict=True)), start=0)
         curvature = sum((_power(I @ u, u) for I, u in zip(self.inertias, P, strict=True)), start=0)
         curvature = curvature + sum((d * x * x for x, d in zip(p, drive, strict=True)), start=0)
         descent = dot(met.g, p)
-        lines = self._lines(met.ys, p, P)
+        always = [(row.law, row.law.line(row.beyond(a), row.motion(p))) for row in self.rowed]
 
         def at(t: Scalar) -> tuple[Scalar, Scalar]:
             total = slope + t * curvature, curvature
-            for together in lines:
-                acts = sum((law.D for law, _ in together), start=0) > 0
-                total = where_needed(acts, (t, total), partial(_along, together), total)
+            for law, line in always:
+                total = _plus(total, law.along(line, t))
+            for ground in self.grounded:
+                k = ground.all[0].body
+                total = ground.over(total, partial(_along, met.U[k], P[k], t))
+            for joining in self.joining:
+                total = joining.over(total, partial(_along, a, p, t))
             return total
 
         t = searched(at, descent)
         return [x + t * y for x, y in zip(a, p, strict=True)], -(self.scale * t * descent) / 2
-
-    def _lines(self, ys: Rates, p: list[Scalar], P: Sequence[Motion]) -> list[_Lines]:
-        """What the laws of constraints keep of a line along p."""
-        left = iter(ys)
-
-        def line(c: Ground | Rowed, moving: Any) -> _Lines:
-            y = next(left)
-            nothing = [0.0] * len(c.law.line(y, y))
-            return [(c.law, where_needed(c.acts, (y, moving), c.line, nothing))]
-
-        ground = [line(c, P[c.body]) for c in self.ground]
-        always = [(row.law, row.line((next(left), p))) for row in self.rowed]
-        return [*ground, always, *(line(row, p) for row in self.rare)]
 
 
 # -- motion ------------------------------------------------------------------------------------------------------------
@@ -232,10 +266,32 @@ def _power(F: Force, u: Motion) -> Scalar:
     return F.ang.dot(u.ang) + F.lin.dot(u.lin)
 
 
-def _along(together: _Lines, given: tuple[Scalar, tuple[Scalar, Scalar]]) -> tuple[Scalar, Scalar]:
-    """Slope and curvature at t with those of some constraints added."""
-    t, (slope, curvature) = given
-    for law, line in together:
-        d1, d2 = law.along(line, t)
-        slope, curvature = slope + d1, curvature + d2
-    return slope, curvature
+def _plus(one: tuple[Scalar, Scalar], two: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+    return one[0] + two[0], one[1] + two[1]
+
+
+# -- what a constraint adds --------------------------------------------------------------------------------------------
+
+
+def _at(step: Callable[[C, Any, S], S], moving: Any, c: C, state: S) -> S:
+    return step(c, moving, state)
+
+
+def _pushed(c: Any, moving: Any, state: S) -> S:
+    """Its force, where things move like this, added."""
+    pushed: S = c.pushed(c.law.force(c.beyond(moving)), state)
+    return pushed
+
+
+def _lessened(c: Any, moving: Any, state: S) -> S:
+    """Its force, where things move like this, taken off."""
+    lessened: S = c.pushed([-x for x in c.law.force(c.beyond(moving))], state)
+    return lessened
+
+
+def _along(
+    moving: Any, along: Any, t: Scalar, c: Ground | Rowed, total: tuple[Scalar, Scalar]
+) -> tuple[Scalar, Scalar]:
+    """Slope and curvature at t of a line added."""
+    line = c.law.line(c.beyond(moving), c.motion(along))
+    return _plus(total, c.law.along(line, t))

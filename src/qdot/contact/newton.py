@@ -10,72 +10,66 @@ Morrison). Where such rows are many, as in a heap of loose bodies, H is made in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from qdot.algebra import Scalar, Scalars, scanned, sqrt, where, where_needed
+from qdot.algebra import Scalar, Scalars, sqrt, where, where_needed
 from qdot.algebra.linalg import Matrix, TreeFactors, dot
 from qdot.algebra.sparse import Row
 from qdot.algorithms.articulated import Articulated
 from qdot.algorithms.crba import joint_space
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Rates, Rowed
-from qdot.contact.soft_laws import Law
-from qdot.spatial import ArticulatedInertia
+from qdot.contact.constraints import Ground, Rowed
+from qdot.spatial import ArticulatedInertia, Motion
 
 if TYPE_CHECKING:
-    from qdot.contact.gauss import Problem
-
-Met: TypeAlias = tuple[Rowed, list[Scalar]]
-"""A constraint, and J a - a_ref of it."""
+    from qdot.contact.gauss import Meeting, Problem
 
 FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
 
-LARGE = 24
+LARGE = 12
 """Freedoms from which H is made in full only where rare constraints act."""
 
 
 class _Opposed(NamedTuple):
-    """What H is made of beside rows: what opposes motion of each body and each freedom; J a - a_ref of constraints by
-    rows, and of rare ones; and the right side."""
+    """What H is made of: what opposes motion of each body and each freedom; the acceleration, at which constraints by
+    rows oppose it; and the right side."""
 
     K: list[ArticulatedInertia]
     diagonal: list[Scalar]
-    joining: Rates
-    rare: Rates
+    a: list[Scalar]
     down: list[Scalar]
 
 
-def newton_step(problem: Problem, g: Scalars, ys: Rates) -> list[Scalar]:
-    """-H⁻¹ g, at J a - a_ref of every constraint."""
+def newton_step(problem: Problem, a: list[Scalar], met: Meeting) -> list[Scalar]:
+    """-H⁻¹ g, at an acceleration and what it meets."""
     K = [ArticulatedInertia.of(I) for I in problem.inertias]
-    left = iter(ys)
-    for contact in problem.ground:
-        body = contact.body
-        K[body] = where_needed(contact.acts, (next(left), K[body]), contact.stiffened, K[body])
+    for alike in problem.grounded:
+        k = alike.all[0].body
+        K[k] = alike.over(K[k], partial(_stiffened, met.U[k]))
     diagonal = list(armature(problem.model))
     joining: list[Rowed] = []
-    joining_ys: Rates = []
     for row in problem.rowed:
-        y = next(left)
         if len(row.J) == 1 and len(row.J[0]) == 1:
             ((k, x),) = row.J[0].items()
-            diagonal[k] = diagonal[k] + x * x * row.law.curvature(y)[0][0]
+            diagonal[k] = diagonal[k] + x * x * row.law.curvature(row.beyond(a))[0][0]
         else:
             joining.append(row)
-            joining_ys.append(y)
-    opposed = _Opposed(K, diagonal, joining_ys, list(left), [-x for x in g])
+    opposed = _Opposed(K, diagonal, a, [-x for x in met.g])
     one_by_one, in_full = partial(_one_by_one, problem, joining), partial(_in_full, problem, joining)
     nv, rare = problem.model.nv, problem.rare
     if sum(len(row.J) for row in (*joining, *rare)) <= max(FEW * nv, 8):
         return one_by_one(rare, opposed)
     if nv < LARGE or not rare:
-        return in_full(rare, opposed)
+        return in_full(opposed)
     stiffness = sum((row.law.D for row in rare), start=0)
-    p = where_needed(stiffness > 0, opposed, partial(in_full, rare), [0.0] * nv)
-    return where_needed(stiffness <= 0, opposed._replace(rare=[]), partial(one_by_one, []), p)
+    p = where_needed(stiffness > 0, opposed, in_full, [0.0] * nv)
+    return where_needed(stiffness <= 0, opposed, partial(one_by_one, []), p)
+
+
+def _stiffened(u: Motion, contact: Ground, K: ArticulatedInertia) -> ArticulatedInertia:
+    return contact.stiffened(u, K)
 
 
 def _one_by_one(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
@@ -85,9 +79,9 @@ def _one_by_one(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed
     before: list[_Added] = []
 
     def corrected(row: Rowed, given: tuple[list[Scalar], list[Scalar]]) -> tuple[list[Scalar], list[_Added]]:
-        y, p = given
+        a, p = given
         known = list(before)
-        for weighted in _halves(row.J, row.law.curvature(y)):
+        for weighted in _halves(row.J, row.law.curvature(row.beyond(a))):
             b = [weighted.get(k, 0) for k in range(n)]
             u = solver.solve(b)
             for other in known:
@@ -97,12 +91,12 @@ def _one_by_one(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed
             known.append(_Added(u, share))
         return p, known[len(before) :]
 
-    for row, y in zip(joining, given.joining, strict=True):
-        p, added = corrected(row, (y, p))
+    for row in joining:
+        p, added = corrected(row, (given.a, p))
         before += added
-    for row, y in zip(rare, given.rare, strict=True):
+    for row in rare:
         otherwise = p, [_Added([0.0] * n, 0.0) for _ in row.J]
-        p, added = where_needed(row.acts, (y, p), partial(corrected, row), otherwise)
+        p, added = where_needed(row.acts, (given.a, p), partial(corrected, row), otherwise)
         before += added
     return p
 
@@ -138,7 +132,7 @@ def _halves(J: Sequence[Row], C: Matrix) -> list[Row]:
     ]
 
 
-def _in_full(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
+def _in_full(problem: Problem, joining: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
     """H⁻¹ times a vector, by H itself."""
     model, Kc = problem.model, list(given.K)
     for body in reversed(model.bodies):
@@ -147,34 +141,17 @@ def _in_full(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed], 
     for k, d in enumerate(given.diagonal):
         H[k][k] = H[k][k] + d
     lower = [row[: k + 1] for k, row in enumerate(H)]
-    for row, y in zip(joining, given.joining, strict=True):
-        lower = _with_rows(lower, row.J, row.law.curvature(y))
-    kinds: dict[Law, list[Met]] = {}
-    for row, y in zip(rare, given.rare, strict=True):
-        kinds.setdefault(replace(row.law, D=1.0), []).append((row, y))
-    for law, alike in kinds.items():
-        lower = _with_places(lower, law, alike)
+    add = partial(_with_rows, given.a)
+    for row in joining:
+        lower = add(row, lower)
+    for alike in problem.joining:
+        lower = alike.over(lower, add)
     return TreeFactors.of(lower, range(-1, model.nv - 1)).solve(given.down)
 
 
-def _with_places(lower: Matrix, law: Law, alike: Sequence[Met]) -> Matrix:
-    """H + Σ Jᵀ C J of constraints that differ in stiffness only, in one loop, each where it acts."""
-    n, nv = len(alike[0][1]), len(lower)
-
-    def added(given: tuple[Matrix, list[Scalar]]) -> Matrix:
-        lower, row = given
-        J = [dict(enumerate(row[1 + n + k * nv :][:nv])) for k in range(n)]
-        return _with_rows(lower, J, replace(law, D=row[0]).curvature(row[1 : 1 + n]))
-
-    def turn(lower: Matrix, row: list[Scalar]) -> Matrix:
-        return where_needed(row[0] > 0, (lower, row), added, lower)
-
-    rows = [[row.law.D, *y, *(line[k] for line in row.J for k in range(nv))] for row, y in alike]
-    return scanned(rows, lower, turn)
-
-
-def _with_rows(lower: Matrix, J: Sequence[Row], C: Matrix) -> Matrix:
-    """H + Jᵀ C J, of which the lower triangle is kept."""
+def _with_rows(a: Scalars, row: Rowed, lower: Matrix) -> Matrix:
+    """H + Jᵀ C J at an acceleration; the lower triangle is kept."""
+    J, C = row.J, row.law.curvature(row.beyond(a))
     CJ = [
         {k: sum((c * row[k] for c, row in zip(line, J, strict=True) if k in row), start=0) for k in _places(J)}
         for line in C

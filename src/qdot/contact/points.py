@@ -12,15 +12,14 @@ Limits of joints and tendons are points as well: without friction, their gap is 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
 
 from qdot.algebra import Scalar, Scalars, Vec3, maximum, sqrt, where, where_needed
-from qdot.algebra.linalg import Matrix
 from qdot.algebra.sparse import Row
-from qdot.algorithms.constraints.rows import dense
 from qdot.algorithms.frames import Frames, root_frame
 from qdot.algorithms.limits import Limited, limited
 from qdot.collision.narrow import bounding_radius, meeting
@@ -28,7 +27,15 @@ from qdot.collision.pairs import Pair, Part, pairs
 from qdot.collision.touch import FAR, Touch
 from qdot.contact.between import Kind, Place, by_kind, filled
 from qdot.contact.gauss import body_motions
-from qdot.contact.soft_contacts import contact_frame, contact_rows, moves, parted, place_rows, touches_of
+from qdot.contact.soft_contacts import (
+    contact_frame,
+    contact_rows,
+    moves,
+    parted,
+    parting_freedoms,
+    place_rows,
+    touches_of,
+)
 from qdot.model.model import Model
 from qdot.spatial import Transform
 
@@ -130,7 +137,8 @@ def points(model: Model, q: Scalars, reach: Scalar, room: int | None = None) -> 
             continue
         places, more = filled(kind._replace(margin=kind.margin + reach), alike, at.places, room)
         missed = missed + more
-        found += [_of_place(model, at, kind, place, reach) for place in places]
+        freedoms = parting_freedoms(model, alike)
+        found += [_of_place(model, at, kind, place, reach, freedoms) for place in places]
     return Points(found, missed)
 
 
@@ -202,19 +210,18 @@ def _of_pair(model: Model, at: Frames, pair: Pair, reach: Scalar) -> list[Point]
     return found
 
 
-def _of_place(model: Model, at: Frames, kind: Kind, place: Place, reach: Scalar) -> Point:
-    """A contact between bodies that is known while running only: worked out where there is one."""
-    n = kind.dimension
+def _of_place(model: Model, at: Frames, kind: Kind, place: Place, reach: Scalar, freedoms: Sequence[int]) -> Point:
+    """A contact between bodies that is known while running only: worked out where there is one, over freedoms that can
+    part them."""
 
-    def built(place: Place) -> Matrix:
-        return dense(place_rows(model, at, place, n), model.nv)
+    def built(place: Place) -> list[Row]:
+        return place_rows(model, at, place, kind.dimension, freedoms)
 
-    nothing: Matrix = [[0.0] * model.nv for _ in range(n)]
+    nothing = [dict.fromkeys(freedoms, 0.0) for _ in range(kind.dimension)]
     J = where_needed(place.distance < FAR, place, built, nothing)
     gap = place.distance - kind.margin
-    rows = [dict(enumerate(row)) for row in J]
     touch = Touch(place.distance, place.position, place.normal)
-    return Point(rows, kind.friction, gap, _present(rows[0], gap, reach), touch)
+    return Point(J, kind.friction, gap, _present(J[0], gap, reach), touch)
 
 
 def _present(normal: Row, gap: Scalar, reach: Scalar) -> Scalar:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, maximum, scalars_in, sqrt, where, where_needed
 from qdot.algebra.sparse import Row
-from qdot.algorithms.constraints.rows import dense, times
+from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.frames import Frames
 from qdot.collision.narrow import bounding_radius, has_closed_form, meeting, sizes_of
 from qdot.collision.pairs import Pair, pairs
@@ -21,6 +21,7 @@ from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
 from qdot.contact.softness import TINY, pull
 from qdot.contact.weights import weights
+from qdot.geometry import Capsule, Plane
 from qdot.model.model import Model
 from qdot.spatial import Motion, Transform
 
@@ -159,9 +160,10 @@ def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
     overlap: Scalar = 0.0
     for pair in parted(model, MOST_ALONE).alone:
         body, kind = _moving_body(model, pair), Kind.of(pair)
+        level, turns = _level(pair), isinstance(pair.second.shape, Capsule)  # along whose axis friction is measured
         for spot in _spots(model, pair, of, dt):
             overlap = maximum(overlap, -spot.distance)
-            found.append(Ground(body, spot.X, spot.wanted, law_of(model, kind, spot.D)))
+            found.append(Ground(body, spot.X, spot.wanted, law_of(model, kind, spot.D), level, turns))
     return OnGround(found, overlap)
 
 
@@ -176,7 +178,7 @@ class _Spot(NamedTuple):
 
 def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
     """The touches of a pair of which one stands still."""
-    body, kind, known = _moving_body(model, pair), Kind.of(pair), weights(model)
+    body, kind, known, level = _moving_body(model, pair), Kind.of(pair), weights(model), _level(pair)
     side, weight = (1 if body == pair.second.body else -1), known.along[pair.first.body] + known.along[pair.second.body]
 
     def touching(given: tuple[Transform, Motion, Motion]) -> list[_Spot]:
@@ -190,13 +192,16 @@ def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
             spots.append(_Spot(touch.distance, X, wanted, D))
         return spots
 
-    # What touches alike whatever the pose, as the normal of a plane, is kept where nothing is near: it folds.
-    flat = [Touch(FAR, Vec3(0.0, 0.0, 0.0), touch.normal) for touch in touches_of(pair, of.X)]
-    apart = [
-        _Spot(FAR, Transform(contact_frame(touch) * side, touch.position), [0.0] * kind.dimension, 0.0)
-        for touch in flat
-    ]
+    frame = Transform(Mat3.identity() if level is None else level, Vec3(0.0, 0.0, 0.0))
+    apart = [_Spot(FAR, frame, [0.0] * kind.dimension, 0.0)] * meeting(pair.first.shape, pair.second.shape).count
     return where_needed(_near(pair, of.X), (of.X[body], of.V[body], of.turned[body]), touching, apart)
+
+
+def _level(pair: Pair) -> Mat3 | None:
+    """The frame of contacts with a plane in the world, which is known beforehand."""
+    if not isinstance(pair.first.shape, Plane) or pair.first.body != 0:
+        return None
+    return contact_frame(Touch(FAR, Vec3.zero(), axis(pair.first.placement, 2)))
 
 
 def _near(pair: Pair, X: Sequence[Transform]) -> Scalar:
@@ -236,36 +241,48 @@ def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Be
         missed = missed + more
         for place in places:
             overlap = maximum(overlap, -place.distance)
-        found += _rowed(model, of, dt, kind, places)
+        found += _rowed(model, of, dt, kind, places, parting_freedoms(model, alike))
     return Between(found, overlap, missed)
 
 
-def _rowed(model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Place]) -> list[Rowed]:
-    """Contacts between bodies, each worked out where there is one."""
-    n, nv = kind.dimension, model.nv
+def parting_freedoms(model: Model, of: Sequence[Pair]) -> list[int]:
+    """Those that move one body of some pair but not the other: where a robot touches itself, not those of its base."""
+    moved: list[set[int]] = [set()]
+    for body in model.bodies:
+        moved.append(moved[body.parent] | set(range(body.dofs.start, body.dofs.stop)))
+    return sorted(set().union(*(moved[pair.first.body] ^ moved[pair.second.body] for pair in of)))
+
+
+def _rowed(
+    model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Place], freedoms: Sequence[int]
+) -> list[Rowed]:
+    """Contacts between bodies, each worked out where there is one; rows over freedoms that can part them."""
+    n, m = kind.dimension, len(freedoms)
 
     def built(row: list[Scalar]) -> list[Scalar]:
         place = Place(row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), *row[7:])
-        J = place_rows(model, of.at, place, n)
+        J = place_rows(model, of.at, place, n, freedoms)
         D, d = stiffness_of(model, kind, place.distance, place.weight(model))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
-        return [D, *wanted, *(x for row in dense(J, nv) for x in row)]
+        return [D, *wanted, *(x for row in J for x in row.values())]
 
     def needed(row: list[Scalar]) -> list[Scalar]:
-        return where_needed(row[0] < FAR, row, built, [0.0] * (1 + n + n * nv))
+        return where_needed(row[0] < FAR, row, built, [0.0] * (1 + n + n * m))
 
     found = []
     for row in each([list(scalars_in(place)) for place in places], needed):
         D, wanted, entries = row[0], row[1 : 1 + n], row[1 + n :]
-        J = [dict(enumerate(entries[k * nv : (k + 1) * nv])) for k in range(n)]
+        J = [dict(zip(freedoms, entries[k * m : (k + 1) * m], strict=True)) for k in range(n)]
         found.append(Rowed(J, wanted, law_of(model, kind, D)))
     return found
 
 
-def place_rows(model: Model, at: Frames, place: Place, n: int) -> list[Row]:
-    """How freedoms move the second body of a place beside the first, along the rows of a contact."""
+def place_rows(model: Model, at: Frames, place: Place, n: int, freedoms: Sequence[int]) -> list[Row]:
+    """How these freedoms move the second body of a place beside the first, along the rows of a contact."""
     frame = contact_frame(Touch(place.distance, place.position, place.normal))
-    return contact_rows(model, at, Transform(frame, place.position), place.signs(model), n)
+    signs = [x if k in freedoms else 0 for k, x in enumerate(place.signs(model))]
+    rows = contact_rows(model, at, Transform(frame, place.position), signs, n)
+    return [{k: row.get(k, 0.0) for k in freedoms} for row in rows]
 
 
 def contact_rows(model: Model, at: Frames, X: Transform, signs: Sequence[Scalar], n: int) -> list[Row]:

@@ -148,7 +148,7 @@ class Watch:
             self.happened.append(Happened(name, number, time, State.of(self._model, found["q"][n], found["v"][n])))
             if terminal[n]:
                 self.ended[run] = time
-                end = {name: x[n] for name, x in found.items()}
+                end = {name: x[n] for name, x in found.items() if name in window}
                 if self._batch is None:
                     end["count"] = window["count"][step] + shares[n]
                 else:

@@ -338,7 +338,8 @@ class Simulation:
         if self._records.batch is None:
             now = {name: window[name][k] for name in state} | dict(held) | {name: x[k] for name, x in driven.items()}
             for name, row in self._program(*(now[name] for name in self._program.inputs)).items():
-                window[name][k + (name in state)] = row
+                if name in window:
+                    window[name][k + (name in state)] = row
             return
         piece = {name: x[k : k + 1 + (name in state)] for name, x in window.items()}
         self._program.rollout(1, piece, held, {name: x[k : k + 1] for name, x in driven.items()}, threads)

@@ -33,7 +33,7 @@ def softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list
     problem, found = solved_at(system, kind, phase, inputs, total)
     system.missed.append(problem.missed)
     a = [where(problem.missed > 0, inf, x) for x in found.a]
-    return Softly(a, {cause: problem.joint_forces(found.forces, cause) for cause in CAUSES})
+    return Softly(a, {cause: found.joint_forces(cause) for cause in CAUSES})
 
 
 def pushes(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> tuple[Problem, list[list[Scalar]]]:
@@ -51,7 +51,7 @@ def solved_at(
         if total is None:
             total = [sum(column) for column in zip(*system.forces(phase, inputs).values(), strict=True)]
         problem = problem_of(system, kind, phase, inputs, total)
-        known[id(phase)] = phase, problem, problem.solved(inputs.guess)[0]
+        known[id(phase)] = phase, problem, problem.solved(inputs.guess)
     return known[id(phase)][1:]
 
 

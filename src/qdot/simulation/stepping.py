@@ -8,6 +8,7 @@ from typing import Any
 from qdot.algebra import Scalar, Scalars
 from qdot.algorithms.frames import Choice, body_frames, root_frame
 from qdot.algorithms.limits import limited
+from qdot.compiler.program import EFFORT
 from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
 from qdot.contact.soft import Soft
 from qdot.model.model import Model
@@ -55,11 +56,14 @@ def stepped(
     after = stepped.phase
     remembered = list(stepped.memory)
     if system.soft is not None:
-        remembered += solved_at(system, system.soft, before, inputs)[1].a
+        problem, solution = solved_at(system, system.soft, before, inputs)
+        remembered += solution.a
     found = {
         "q": after.q, "v": after.v, "activation": after.activation, "count": [count[0] + 1], "work": after.work,
         "memory": remembered[: len(memory)],
     }  # fmt: skip
+    if system.soft is not None:
+        found[EFFORT] = [problem.effort(solution)]
     if system.row_count:
         found |= {"drift": system.drift(after)}
     if report is not None:

@@ -9,7 +9,7 @@ found out afterwards. Of two shapes of one mechanism it counts how they move bes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -75,17 +75,19 @@ def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) 
     if not watched:
         return 0.0
 
-    start = _centres(model, root_frame(model, q).places or world_poses(model, q))
+    start, haste = _centres(model, root_frame(model, q).places or world_poses(model, q)), _haste(model, q, v, dt)
+    names = _hasting(model)
 
-    def counted(given: tuple[list[Scalar], dict[int, Vec3]]) -> Scalar:
-        after, start = given
+    def counted(given: tuple[list[Scalar], dict[int, Vec3], dict[_Hasting, Scalar]]) -> Scalar:
+        after, start, haste = given
         end = _centres(model, world_poses(model, after))
         rows = [
-            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin] for pair, thin in watched
+            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin, *(haste[k] for k in both)]
+            for (pair, thin), both in zip(watched, names, strict=True)
         ]
         return scanned(rows, 0.0, lambda count, row: count + _passes(row))
 
-    return where_needed(_hastens(model, q, v, dt) > 1, (list(after), start), counted, 0.0)
+    return where_needed(reduce(maximum, haste.values()) > 1, (list(after), start, haste), counted, 0.0)
 
 
 def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
@@ -94,9 +96,16 @@ def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
 
 
 def _passes(row: Scalars) -> Scalar:
-    """The same from a row: centres of the first at start and end, of the second, and how thick they are."""
-    a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
-    return _crosses(b - a, b_end - a_end, row[12])
+    """The same from a row: centres of the first at start and end, of the second, how thick they are, and how they
+    haste."""
+
+    def crosses(row: list[Scalar]) -> Scalar:
+        a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
+        start, end, thin = b - a, b_end - a_end, row[12]
+        # With s, e from the nearest point on the way, d away, to its ends: start·end = d² - s e < d² < thin².
+        return where_needed(start.dot(end) < thin * thin, (start, end, thin), lambda given: _crosses(*given), 0.0)
+
+    return where_needed(maximum(row[13], row[14]) > 1, list(row), crosses, 0.0)
 
 
 def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
@@ -112,24 +121,38 @@ def _place(X: Sequence[Transform], part: Part) -> Vec3:
     return X[part.body] @ part.placement.position
 
 
-def _hastens(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> Scalar:
-    """How far a shape that could pass through another moves in a step, in radii of the ball within it: the square of
-    the largest."""
-    at = root_frame(model, q)
-    X, V = at.places or world_poses(model, q), body_motions(model, at, v)
-    first = _first_bodies(model)
-    seen = set()
+class _Hasting(NamedTuple):
+    """A ball, by its body, the one beside which its motion counts, its place there, and its radius [m]."""
+
+    body: int
+    beside: int
+    place: Vec3
+    radius: float
+
+
+@lru_cache(maxsize=64)
+def _hasting(model: Model) -> list[tuple[_Hasting, ...]]:
+    """The balls within the two shapes of each pair; of one without inside, as thick as both are together."""
+    first, found = _first_bodies(model), []
     for pair, thin in watched_pairs(model):
         trees = {first[part.body] for part in pair.parts}
         beside = trees.pop() if len(trees) == 1 else 0
         radii = [_inner_radius(part) or 0.0 for part in pair.parts]
         shares = radii if all(radii) else [thin / 2] * 2
-        seen |= {(part.body, beside, part.placement.position, r) for part, r in zip(pair.parts, shares, strict=True)}
-    most: Scalar = 0.0
-    for body, beside, place, radius in sorted(seen, key=lambda one: (*one[:2], tuple(one[2]), one[3])):
-        speed = (V[body] - V[beside]).at(X[body] @ place).lin * (1 / radius)
-        most = maximum(most, speed.dot(speed))
-    return dt * dt * most
+        parts = zip(pair.parts, shares, strict=True)
+        found.append(tuple(_Hasting(part.body, beside, part.placement.position, r) for part, r in parts))
+    return found
+
+
+def _haste(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Hasting, Scalar]:
+    """How far balls move in a step, in their radii: the square."""
+    at = root_frame(model, q)
+    X, V = at.places or world_poses(model, q), body_motions(model, at, v)
+    found = {}
+    for ball in dict.fromkeys(ball for both in _hasting(model) for ball in both):
+        speed = (V[ball.body] - V[ball.beside]).at(X[ball.body] @ ball.place).lin * (dt / ball.radius)
+        found[ball] = speed.dot(speed)
+    return found
 
 
 def _first_bodies(model: Model) -> list[int]:

@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qdot.algebra import Scalar, is_zero
-from qdot.algebra.linalg import TreeFactors, dot, matvec
+from qdot.algebra.linalg import dot
+from qdot.algorithms.articulated import Articulated
 from qdot.algorithms.configuration import carried, retract, straight
-from qdot.algorithms.crba import mass_matrix
+from qdot.algorithms.frames import root_frame
 from qdot.algorithms.maps import added
+from qdot.algorithms.passive import armature
 from qdot.errors import ValueShapeError
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase, along
 from qdot.simulation.system import Acting, Inputs, System
+from qdot.spatial import ArticulatedInertia, Inertia
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,12 @@ def _damped(system: System, phase: Phase, acting: Acting, dt: Scalar) -> tuple[l
             "implicit_dampers of the semi-implicit Euler method go with soft constraints only; take the integrator "
             "'implicit velocity', which treats all dampers so"
         )
-    M = mass_matrix(model, phase.q, frames=system.frames)
-    stiff = [[x + dt * B[i] if i == k else x for k, x in enumerate(row)] for i, row in enumerate(M)]
-    new = TreeFactors.of(stiff, model.dof_parents).solve(matvec(M, a))
+    at = root_frame(model, phase.q)
+    inertias = (Inertia.zero(), *(at.placed(body.index, body.inertia) for body in model.bodies))
+    drives = [d + dt * b for d, b in zip(armature(model), B, strict=True)]
+    stiff = Articulated.of(model, at, [ArticulatedInertia.of(I) for I in inertias], drives)
+    less = stiff.solve([dt * b * x for b, x in zip(B, a, strict=True)])  # (M + dt B)⁻¹ M a = a - (M + dt B)⁻¹ dt B a
+    new = [x - y for x, y in zip(a, less, strict=True)]
     forces = dict(acting.forces)
     if "dampers" in forces:
         later = zip(forces["dampers"], B, new, strict=True)
