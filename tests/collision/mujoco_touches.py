@@ -9,7 +9,7 @@ import numpy as np
 
 from qdot.algebra import Quaternion, Vec3, scalars_in
 from qdot.collision.touch import Touch
-from qdot.geometry import Box, Capsule, ConvexHull, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from qdot.geometry import Box, Capsule, ConvexHull, Cylinder, Ellipsoid, HeightField, Plane, Shape, Sphere
 from qdot.spatial import Transform
 from tests.formats.corpora import File
 
@@ -31,7 +31,7 @@ class Peer:
     """MuJoCo's model of two shapes, the first moved by hand, the second free."""
 
     def __init__(self, a: Shape, b: Shape, margin: float) -> None:
-        assets = [_asset(k, shape) for k, shape in enumerate((a, b)) if isinstance(shape, ConvexHull)]
+        assets = [_asset(k, shape) for k, shape in enumerate((a, b)) if isinstance(shape, (ConvexHull, HeightField))]
         self.m = mujoco.MjModel.from_xml_string(f"""<mujoco><asset>{"".join(assets)}</asset><worldbody>
             <body mocap="true"><geom {_geom(0, a)} margin="{margin}"/></body>
             <body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom {_geom(1, b)}/></body>
@@ -114,9 +114,17 @@ def _geom(k: int, shape: Shape) -> str:
             return f'type="ellipsoid" size="{x!r} {y!r} {z!r}"'
         case Box(x=x, y=y, z=z):
             return f'type="box" size="{x / 2!r} {y / 2!r} {z / 2!r}"'
+        case HeightField():
+            return f'type="hfield" hfield="field{k}"'
         case _:
             return f'type="mesh" mesh="mesh{k}"'
 
 
-def _asset(k: int, shape: ConvexHull) -> str:
+def _asset(k: int, shape: ConvexHull | HeightField) -> str:
+    """Heights have to be 0 … 1, for MuJoCo stretches them."""
+    if isinstance(shape, HeightField):
+        heights, size = shape.heights[::-1], f"{shape.x} {shape.y} {shape.z} {shape.base}"  # from the top of a picture
+        rows, columns = heights.shape
+        listed = " ".join(map(repr, heights.reshape(-1).tolist()))
+        return f'<hfield name="field{k}" nrow="{rows}" ncol="{columns}" size="{size}" elevation="{listed}"/>'
     return f'<mesh name="mesh{k}" vertex="{" ".join(map(repr, shape.points.reshape(-1).tolist()))}"/>'

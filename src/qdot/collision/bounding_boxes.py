@@ -13,7 +13,7 @@ from qdot.algebra import Scalar, Vec3, absolute, maximum
 from qdot.collision.hulls import corners_of
 from qdot.collision.narrow import is_hull, sizes_of
 from qdot.collision.vectors import axis
-from qdot.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from qdot.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, HeightField, Shape, Sphere
 from qdot.spatial import Transform
 
 
@@ -37,6 +37,10 @@ def box_about(shape: Shape) -> BoundingBox:
             return BoundingBox(Vec3.zero(), Vec3(sizes[0], sizes[0], sizes[1]))
         case Capsule():
             return BoundingBox(Vec3.zero(), Vec3(sizes[0], sizes[0], sizes[0] + sizes[1]))
+        case HeightField():
+            top, bottom = float(shape.z * shape.heights.max()), -float(shape.base)
+            half = Vec3(float(shape.x), float(shape.y), (top - bottom) / 2)
+            return BoundingBox(Vec3(0.0, 0.0, (top + bottom) / 2), half)
         case _ if is_hull(shape):
             corners = corners_of(shape)
             low, high = corners.min(axis=0), corners.max(axis=0)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qdot.algebra import Vec3, where
+from qdot.algebra import Vec3
 from qdot.collision.convex import Nearest, nearest
-from qdot.collision.support import Convex, chosen
+from qdot.collision.support import Convex
+from qdot.collision.terrain import prism
 from qdot.collision.triangles import box_of, rows_within
 from qdot.geometry import HeightField
 from qdot.geometry.quadrature import Floats
@@ -24,7 +25,8 @@ def field_convex_within(field: HeightField, X: Transform, other: Convex, limit: 
     lids = _lids_below(field, *box_of(shape), limit)
     if len(lids) == 0:
         return []
-    found = nearest(_prism(lids, -float(field.base)), shape)
+    a, b, c = (Vec3(*np.ascontiguousarray(lids[:, k].T)) for k in range(3))  # all prisms as lanes
+    found = nearest(prism((a, b, c), -float(field.base)), shape)
     return [row.moved(X) for row in rows_within(found, limit)]
 
 
@@ -42,18 +44,3 @@ def _lids_below(field: HeightField, low: Floats, high: Floats, limit: float) -> 
     reached = (lids[:, :, 2].max(axis=1) >= low[2] - limit) & (high[2] + limit >= -float(field.base))
     kept: Floats = lids[reached]
     return kept
-
-
-def _prism(lids: Floats, bottom: float) -> Convex:
-    """The prisms below lids, as lanes."""
-    top = [Vec3(*np.ascontiguousarray(lids[:, k].T)) for k in range(3)]
-
-    def support(n: Vec3) -> Vec3:
-        first, *others = (Vec3(corner.x, corner.y, where(n.z < 0, bottom, corner.z)) for corner in top)
-        for point in others:
-            first = chosen(point.dot(n) > first.dot(n), point, first)
-        return first
-
-    middle = (top[0] + top[1] + top[2]) / 3
-    up = (top[1] - top[0]).cross(top[2] - top[0])
-    return Convex(support, Vec3(middle.x, middle.y, (middle.z + bottom) / 2), axes=(up / up.norm(),))

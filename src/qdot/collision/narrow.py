@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import hypot
-from typing import TypeAlias
 
 from qdot.algebra import Scalar, Scalars
 from qdot.collision import boxes, capsules, planes, spheres
@@ -19,12 +18,11 @@ from qdot.collision.capsule_box import capsule_box
 from qdot.collision.convex import convex_touches
 from qdot.collision.hulls import Hulls, hulls_of
 from qdot.collision.support import CONVEX, Convex
-from qdot.collision.touch import Touch
+from qdot.collision.terrain import TOUCHES, over_field
+from qdot.collision.touch import Narrow, Touch
 from qdot.errors import GeometryError
 from qdot.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
 from qdot.spatial import Transform
-
-Narrow: TypeAlias = Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,8 @@ def meeting(a: Shape, b: Shape, hulls: Hulls | None = None) -> Meeting:
     if isinstance(a, Plane) and not isinstance(b, (Plane, HeightField)):
         told = hulls if hulls is not None and is_hull(b) else None
         return _over_plane(told or hulls_of((b,)), told=told is not None)
+    if isinstance(a, HeightField) and not isinstance(b, HeightField):
+        return _over_field(a, _convex(b, hulls), meeting(Plane(), b, hulls))
     if isinstance(a, (Plane, HeightField)):
         raise GeometryError(
             f"there is no narrow phase for {type(a).__name__} with {type(b).__name__}; exclude the pair, or let it "
@@ -102,6 +102,11 @@ def _over_plane(hulls: Hulls, *, told: bool) -> Meeting:
         return Meeting(narrow, planes.CORNERS)
     own = hulls.numbers[0]
     return Meeting(lambda a, X_a, b, X_b, margin: narrow(a, X_a, own, X_b, margin), planes.CORNERS)
+
+
+@lru_cache(maxsize=256)
+def _over_field(field: HeightField, convex: Callable[[Scalars], Convex], on_plane: Meeting) -> Meeting:
+    return Meeting(over_field(field, convex, on_plane.function), TOUCHES)
 
 
 @lru_cache(maxsize=256)
@@ -168,6 +173,9 @@ def bounding_radius(shape: Shape) -> float | None:
             return radius + half
         case Box() | Cylinder() | Cone():
             return hypot(*sizes_of(shape))
+        case HeightField():
+            top = shape.z * max(shape.heights.max(), -shape.heights.min())
+            return hypot(shape.x, shape.y, max(top, shape.base))
         case Placed():
             inner = bounding_radius(shape.shape)
             return None if inner is None else inner + float(shape.placement.position.norm())

@@ -13,7 +13,7 @@ from qdot.collision.capsules import PARALLEL, Segments
 from qdot.collision.hulls import corners_of
 from qdot.collision.narrow import sizes_of
 from qdot.collision.vectors import clipped
-from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from qdot.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Plane, Shape, Sphere
 
 
 class Around(NamedTuple):
@@ -26,9 +26,10 @@ class Around(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def around(shape: Shape) -> Around | None:
-    """The capsule that holds a shape, about its origin; none for a plane, which nothing holds."""
+    """The capsule that holds a shape, about its origin; none for a plane, which nothing holds, and for
+    terrain, whose box is better."""
     match shape:
-        case Plane():
+        case Plane() | HeightField():
             return None
         case Sphere():
             return Around(sizes_of(shape)[0], 2, 0.0)

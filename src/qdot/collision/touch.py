@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from qdot.algebra import Scalar, Vec3
+from qdot.algebra import Scalar, Scalars, Vec3
+from qdot.spatial import Transform
 
 FAR = 1e10
 """The distance of a point that a manifold could have, but has not [m]; no mechanism is so large."""
@@ -28,3 +30,7 @@ class Touch:
     tangent: Vec3 = NOT_TOLD
 
     holds_scalars: ClassVar[bool] = True
+
+
+Narrow: TypeAlias = Callable[[Scalars, Transform, Scalars, Transform, Scalar], list[Touch]]
+"""A narrow phase: from the sizes and poses of two shapes, and a margin, to their touches."""

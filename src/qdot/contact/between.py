@@ -23,7 +23,7 @@ from qdot.collision.touch import FAR
 from qdot.collision.vectors import axis
 from qdot.contact.weights import weights
 from qdot.description import Softness
-from qdot.geometry import Plane, Shape, Sphere
+from qdot.geometry import HeightField, Plane, Shape, Sphere
 from qdot.model.model import Model
 from qdot.spatial import Transform
 
@@ -108,7 +108,7 @@ def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) ->
         shapes = alike[0].first.shape, alike[0].second.shape
         kinds = type(shapes[0]), type(shapes[1])
         counts = [12, 12, *(len(known.sizes(shape)) for shape in shapes)]
-        counts += [6, 6] if any(map(is_hull, shapes)) else []
+        counts += [6, 6] if any(map(_has_box, shapes)) else []
 
         def turn(
             state: State, row: list[Scalar], found: Meeting = found, counts: list[int] = counts, kinds: Kinds = kinds
@@ -146,9 +146,14 @@ def _by_meeting(of: Sequence[Pair], known: _Known) -> list[tuple[Meeting, list[P
     return list(groups.values())
 
 
+def _has_box(shape: Shape) -> bool:
+    """Whether the box about a shape tells more than a capsule."""
+    return is_hull(shape) or isinstance(shape, HeightField)
+
+
 def _row(pair: Pair, X: Sequence[Transform], known: _Known) -> list[Scalar]:
     """How near two shapes can be by balls, then by capsules about them; the numbers of the bodies; poses and sizes; and
-    where one of them is a hull, the boxes about both."""
+    where one of them is a hull or terrain, the boxes about both."""
     parts = (pair.first, pair.second)
     balls = [bounding_radius(part.shape) or 0.0 for part in parts]
     capsules = [around(part.shape) or Around(0.0, 2, 0.0) for part in parts]
@@ -160,7 +165,7 @@ def _row(pair: Pair, X: Sequence[Transform], known: _Known) -> list[Scalar]:
     return [
         sum(balls), sum(capsule.radius for capsule in capsules), *(capsule.half for capsule in capsules),
         *(x for vector in axes for x in vector), *(float(part.body) for part in parts), *placed, *sizes,
-        *(boxes if any(is_hull(part.shape) for part in parts) else ()),
+        *(boxes if any(_has_box(part.shape) for part in parts) else ()),
     ]  # fmt: skip
 
 
@@ -211,6 +216,8 @@ def _with_touches(
         n = Vec3(*row[4:7])  # the axis of its capsule that is none: z
         return where_needed(n.dot(c - p) < row[0] + margin, given, boxed, state)
     near, reach = c - p, row[0] + margin
+    if kinds[0] is HeightField:
+        return where_needed(near.dot(near) < reach * reach, given, boxed, state)
     return where_needed(near.dot(near) < reach * reach, given, met if kinds == (Sphere, Sphere) else nearer, state)
 
 
