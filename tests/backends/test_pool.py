@@ -10,8 +10,10 @@ import pytest
 
 import qdot.programs.expressions  # noqa: F401 - traced expressions become scalars
 from qdot.algebra import iterated, scanned, sqrt, where, where_needed
-from qdot.backends import llvm_pool, llvm_tile
+from qdot.backends import llvm, llvm_pool, llvm_tile
+from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_tile import Tile
+from qdot.backends.runtime import Interface, Loaded
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Program
 from qdot.compiler.trace import trace
@@ -93,6 +95,16 @@ def test_pooled_turns_give_the_same_bits(deeper: bool, dtype: str, monkeypatch: 
         np.testing.assert_allclose(found, expected, rtol=1e-10 if dtype == "float64" else 1e-3, atol=1e-6)
     assert found[:, 2].max() >= 3, "turns are entered"
     assert found[:, 2].min() == 0, "or not"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_vectors_of_any_width(width: int, dtype: str) -> None:
+    """Down to single numbers, as of rolled code for a row alone."""
+    program, vectors = traced(deeper=True), Vectors(dtype, width)
+    narrow = Loaded(Interface.of(program), llvm.Kernel(llvm.compiled_object(program, vectors)), dtype, width)
+    inputs = given(50, dtype)
+    np.testing.assert_array_equal(run(narrow, inputs)["state"], run(by_llvm(program, dtype), inputs)["state"])
 
 
 def test_nothing_to_do_and_all_to_do() -> None:

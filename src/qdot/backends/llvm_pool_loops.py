@@ -124,7 +124,7 @@ class _Loops:
 
     def _noted(self) -> tuple[str, str]:
         """The first loop; how many items there are, and turns with any."""
-        w, W, at = self.w, self.lanes, self.at
+        w, W = self.w, self.lanes
         head, pushed, end = (w.new_label(k) for k in ("tests", "pushed", "end"))
         before = w.label
         w.lines.append(f"  br label %{head}")
@@ -159,8 +159,7 @@ class _Loops:
         ]
         after = self._each_lane(head, w.active, f"%items.{head}", stores)
         w.lines += [
-            f"  %to.mask.{head} = getelementptr i64, ptr {at['masks']}, i64 %noted.{head}",
-            f"  store i64 %lanes.{head}, ptr %to.mask.{head}",
+            *self._stored(f"%lanes.{head}", "masks", f"%noted.{head}", f"mask.{head}"),
             f"  br label %{pushed}",
         ]
         last = w.label
@@ -331,9 +330,9 @@ class _Loops:
             f"  %at.number.{head} = getelementptr i32, ptr {self.at['numbers']}, i64 %r.{head}",
             f"  %number.{head} = load i32, ptr %at.number.{head}",
             f"  %i.{head} = zext i32 %number.{head} to i64",
-            f"  %at.mask.{head} = getelementptr i64, ptr {self.at['masks']}, i64 %r.{head}",
-            f"  %lanes.{head} = load i64, ptr %at.mask.{head}",
-            f"  %bits.{head} = trunc i64 %lanes.{head} to i{W}",
+            f"  %at.mask.{head} = getelementptr i32, ptr {self.at['masks']}, i64 %r.{head}",
+            f"  %lanes.{head} = load i32, ptr %at.mask.{head}",
+            f"  %bits.{head} = trunc i32 %lanes.{head} to i{W}",
             f"  %mask.{head} = bitcast i{W} %bits.{head} to <{W} x i1>",
             f"  %own.{head} = shl i64 %r.{head}, {self.shift}",
             f"  %at.own.{head} = getelementptr i32, ptr {self.at['own']}, i64 %own.{head}",
