@@ -264,17 +264,10 @@ class _Loops:
 
     def _deepened(self, region: Instruction, count: str) -> None:
         """The third loop, over so many items that need more: what is left of them is replaced."""
-        w, pool, W, I = self.w, self.pool, self.lanes, f"<{self.lanes} x i64>"
+        w, pool = self.w, self.pool
         queue = self._begun(count, "deeper")
-        head, gather = queue.head, f"@llvm.masked.gather.v{W}i32.v{W}p0"
-        w.called.add(gather)
-        given = f"<{W} x ptr> %at.item.{head}, i32 4, <{W} x i1> splat (i1 true), <{W} x i32> poison"
-        w.lines += [
-            f"  %at.item.{head} = getelementptr i32, ptr {self.at['items']}, {I} %entry.{head}",
-            f"  %item32.{head} = call <{W} x i32> {gather}({given})",
-            f"  %known.{head} = zext <{W} x i32> %item32.{head} to {I}",
-        ]
-        self._rows(f"%known.{head}", head)
+        head = queue.head
+        self._rows(w.whole_numbers(self.at["items"], f"%entry.{head}", f"known.{head}"), head)
         places = self._of_items(f"%entry.{head}", head)
         asked = {*inside(region), *read_by(pool.truths)}
         for k, value in enumerate((*pool.left, *pool.kept)):

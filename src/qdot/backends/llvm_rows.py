@@ -79,16 +79,12 @@ class Rows(Lines):
         table = self._table("offsets", [offsets for offsets, _ in groups], head) if groups else ""
         self.lines.append(f"  %places.{head} = mul {I} {turn}, splat (i64 {len(groups)})")
         self.lines.append(f"  %apart.{head} = mul {I} {lane}, splat (i64 {v.bytes})")
-        gather, n = f"@llvm.masked.gather.v{W}i32.v{W}p0", 0
+        n = 0
         for k, (_, places) in enumerate(groups):
-            self.called.add(gather)
-            given = f"<{W} x ptr> %entry{k}.{head}, i32 4, <{W} x i1> splat (i1 true), <{W} x i32> poison"
+            self.lines.append(f"  %place{k}.{head} = add {I} %places.{head}, splat (i64 {k})")
+            offset = self.whole_numbers(table, f"%place{k}.{head}", f"offset{k}.{head}")
             self.lines += [
-                f"  %place{k}.{head} = add {I} %places.{head}, splat (i64 {k})",
-                f"  %entry{k}.{head} = getelementptr i32, ptr {table}, {I} %place{k}.{head}",
-                f"  %offset{k}.{head} = call <{W} x i32> {gather}({given})",
-                f"  %wide{k}.{head} = zext <{W} x i32> %offset{k}.{head} to {I}",
-                f"  %own{k}.{head} = add {I} %wide{k}.{head}, %apart.{head}",
+                f"  %own{k}.{head} = add {I} {offset}, %apart.{head}",
                 f"  %lying{k}.{head} = getelementptr i8, ptr %tile, {I} %own{k}.{head}",
             ]
             for p, place in places.items():
@@ -97,6 +93,19 @@ class Rows(Lines):
                     f"  %lies{n}.{head} = getelementptr i8, <{W} x ptr> %lying{k}.{head}, i64 {place * v.bits // 8}"
                 )
                 self.gather(f"%lies{n}.{head}", self.name(p))
+
+    def whole_numbers(self, table: str, place: str, tag: str) -> str:
+        """Whole numbers of four bytes, from the places in a table that lanes name."""
+        W, I = self.vectors.width, f"<{self.vectors.width} x i64>"
+        function = f"@llvm.masked.gather.v{W}i32.v{W}p0"
+        self.called.add(function)
+        given = f"<{W} x ptr> %at.{tag}, i32 4, <{W} x i1> splat (i1 true), <{W} x i32> poison"
+        self.lines += [
+            f"  %at.{tag} = getelementptr i32, ptr {table}, {I} {place}",
+            f"  %short.{tag} = call <{W} x i32> {function}({given})",
+            f"  %{tag} = zext <{W} x i32> %short.{tag} to {I}",
+        ]
+        return f"%{tag}"
 
     def gather(self, pointers: str, into: str, mask: str = "splat (i1 true)") -> None:
         """Numbers from where each lane says; zero in lanes that are left out."""

@@ -18,7 +18,7 @@ from qdot.algebra import Scalar, Scalars, absolute, iterated, where, where_neede
 from qdot.algebra.linalg import dot
 from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Alike, C, Ground, Rates, Rowed
+from qdot.contact.constraints import Alike, Ground, Rates, Rowed
 from qdot.contact.newton import newton_step
 from qdot.contact.noslip import without_slip
 from qdot.model.model import Model
@@ -166,10 +166,10 @@ class Problem:
         total: list[Scalar] = [0] * self.model.nv
         if cause in (None, "contacts"):
             U = body_motions(self.model, self.at, a)
-            total = self._at_joints(self._with_ground(U, [Force.zero() for _ in U], _pushed))
-            total = self._with_joining(a, total, _pushed)
+            total = self._at_joints(self.with_ground(U, [Force.zero() for _ in U], _pushed))
+            total = self.with_joining(a, total, _pushed)
         for row, why in zip(self.rowed, self.causes[len(self.ground) :], strict=False):
-            total = _pushed(row, a, total) if cause in (None, why) else total
+            total = _pushed(a, row, total) if cause in (None, why) else total
         return total
 
     # -- parts ---------------------------------------------------------------------------------------------------------
@@ -178,25 +178,25 @@ class Problem:
         """What an acceleration meets."""
         U = body_motions(self.model, self.at, a)
         IU = [I @ u for I, u in zip(self.inertias, U, strict=True)]
-        F = self._with_ground(U, IU, _lessened)
+        F = self.with_ground(U, IU, _lessened)
         drives = zip(self._at_joints(F), armature(self.model), a, self.f, strict=True)
         g = [x + d * y - f for x, d, y, f in drives]
         for row in self.rowed:
-            g = _lessened(row, a, g)
-        return Meeting(U, IU, self._with_joining(a, g, _lessened))
+            g = _lessened(a, row, g)
+        return Meeting(U, IU, self.with_joining(a, g, _lessened))
 
-    def _with_ground(self, U: Sequence[Motion], of: Sequence[S], step: Callable[[Ground, Motion, S], S]) -> list[S]:
+    def with_ground(self, U: Sequence[Motion], of: Sequence[S], step: Callable[[Motion, Ground, S], S]) -> list[S]:
         """What belongs to each body, after a step for each contact with the ground, where bodies move like this."""
         of = list(of)
         for alike in self.grounded:
             k = alike.all[0].body
-            of[k] = alike.over(of[k], partial(_at, step, U[k]))
+            of[k] = alike.over(of[k], partial(step, U[k]))
         return of
 
-    def _with_joining(self, a: Scalars, state: S, step: Callable[[Rowed, Scalars, S], S]) -> S:
+    def with_joining(self, a: Scalars, state: S, step: Callable[[Scalars, Rowed, S], S]) -> S:
         """A state after a step for each rare constraint, at this acceleration."""
         for alike in self.joining:
-            state = alike.over(state, partial(_at, step, a))
+            state = alike.over(state, partial(step, a))
         return state
 
     def _at_joints(self, forces: Sequence[Force]) -> list[Scalar]:
@@ -273,17 +273,13 @@ def _plus(one: tuple[Scalar, Scalar], two: tuple[Scalar, Scalar]) -> tuple[Scala
 # -- what a constraint adds --------------------------------------------------------------------------------------------
 
 
-def _at(step: Callable[[C, Any, S], S], moving: Any, c: C, state: S) -> S:
-    return step(c, moving, state)
-
-
-def _pushed(c: Any, moving: Any, state: S) -> S:
+def _pushed(moving: Any, c: Any, state: S) -> S:
     """Its force, where things move like this, added."""
     pushed: S = c.pushed(c.law.force(c.beyond(moving)), state)
     return pushed
 
 
-def _lessened(c: Any, moving: Any, state: S) -> S:
+def _lessened(moving: Any, c: Any, state: S) -> S:
     """Its force, where things move like this, taken off."""
     lessened: S = c.pushed([-x for x in c.law.force(c.beyond(moving))], state)
     return lessened

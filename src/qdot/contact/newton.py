@@ -44,10 +44,7 @@ class _Opposed(NamedTuple):
 
 def newton_step(problem: Problem, a: list[Scalar], met: Meeting) -> list[Scalar]:
     """-H⁻¹ g, at an acceleration and what it meets."""
-    K = [ArticulatedInertia.of(I) for I in problem.inertias]
-    for alike in problem.grounded:
-        k = alike.all[0].body
-        K[k] = alike.over(K[k], partial(_stiffened, met.U[k]))
+    K = problem.with_ground(met.U, [ArticulatedInertia.of(I) for I in problem.inertias], _stiffened)
     diagonal = list(armature(problem.model))
     joining: list[Rowed] = []
     for row in problem.rowed:
@@ -141,11 +138,9 @@ def _in_full(problem: Problem, joining: Sequence[Rowed], given: _Opposed) -> lis
     for k, d in enumerate(given.diagonal):
         H[k][k] = H[k][k] + d
     lower = [row[: k + 1] for k, row in enumerate(H)]
-    add = partial(_with_rows, given.a)
     for row in joining:
-        lower = add(row, lower)
-    for alike in problem.joining:
-        lower = alike.over(lower, add)
+        lower = _with_rows(given.a, row, lower)
+    lower = problem.with_joining(given.a, lower, _with_rows)
     return TreeFactors.of(lower, range(-1, model.nv - 1)).solve(given.down)
 
 
