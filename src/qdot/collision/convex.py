@@ -16,19 +16,22 @@ directions: axes and faces of the shapes, cross products of axes, the line of ce
 sphere. Any n gives a depth that suffices to separate the shapes. In random poses deep in each other, fewer than one
 pair of round shapes in 10⁴, and of hulls of many faces one in a hundred, comes out with a little more than the least.
 
+Steps of a simulation have no time for that: one local maximum is enough for them, found from the line of centres
+(`portals`). A descent ends what takes long there, and starts where 0 is on the surface of D.
+
 Loops are bounded, memory is static, and nothing is decided by looking at values: it runs on lanes, and compiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import pi
 from typing import ClassVar, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, cos, iterated, maximum, minimum, repeated, sin, sqrt, where, where_needed
 from qdot.algebra.rounding import or_rounding
-from qdot.collision.support import NOTHING, Convex, X, Y, Z, chosen, root
+from qdot.collision.portals import first_portal, way_out
+from qdot.collision.support import NOTHING, Convex, X, Y, Z, chosen, height, root
 from qdot.collision.touch import Touch
 from qdot.collision.vectors import either
 from qdot.spatial import Transform
@@ -43,6 +46,8 @@ TOUCHING = 1e-6
 """Of the size: nearer than this, a normal by the difference of two points is not sharp enough."""
 BLIND = 1e-12
 """Of the size: nearer than this, the difference of two points is rounding."""
+NEAR = 1e-9
+"""Of the size: nearer than this, steps of a simulation take shapes to overlap."""
 TOLERANCE = 1e-8
 """Of the size: how far bounds of a distance may lie apart."""
 SPREAD = 64
@@ -60,12 +65,8 @@ SLACK = 0.1
 STEADY = 1e-11
 """Of the size: a descent that gains less is at its end."""
 UNKNOWN = 1e30
-AWAY = 1e15
-"""[m]: farther than any point."""
-SHRUNK, SHRINKS = 0.6, 4
-"""By which share shapes shrink, and how often, until they are apart."""
-COARSE = 0.01
-"""Of the square of the way from the first direction: how exact one from which to go on has to be."""
+AWAY = 1e9
+"""[m]: farther than any point, but less than FAR."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +94,41 @@ class Nearest:
         return Touch(self.distance, (self.on_a + self.on_b) * 0.5, self.normal)
 
 
+Parts: TypeAlias = tuple[Scalar, Vec3, Vec3]
+"""Distance, position and normal of a touch."""
+
+
 def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
     """The one point at which two convex shapes meet or come nearest, if that is nearer than the margin; where they
-    overlap, the shift is the least of those near the direction in which their insides are apart."""
-    return [_nearest(a, b, _least_beside, margin + (a.radius + b.radius)).touch()]
+    overlap, the shift is the least of those near the line of their centres."""
+    size, towards, radii = _size(a, b), _towards(a, b), a.radius + b.radius
+    s = _gjk(a, b, Vec3.zero(), towards, beyond=margin + radii)
+    square = s.y.dot(s.y)
+    length, near = root(square), or_rounding(NEAR, 64) * size
+    on_a, on_b = s.points()
+    n = s.y / -length
+    apart = length - radii, (on_a + on_b + n * (a.radius - b.radius)) * 0.5, n
+
+    def deep(given: tuple[Vec3, Scalar, Scalar, Corners]) -> Parts:
+        towards, size, enclosed, corners = given
+        out = way_out(a, b, size, first_portal(towards, *corners, enclosed))
+        found = -out.depth - radii, out.point + out.n * ((a.radius - b.radius - out.depth) * 0.5), out.n
+        return where_needed(out.found < 0.5, (out.n, size), descended, found)
+
+    def descended(given: tuple[Vec3, Scalar]) -> Parts:
+        n, size = given
+        touch = _descent(a, b, Nearest(-UNKNOWN, a.centre, b.centre, n, 1.0), n, size).touch()
+        return touch.distance, touch.position, touch.normal
+
+    given = towards, size, s.inside, (s.a, s.b)
+    return [Touch(*where_needed((s.inside > 0.5) | (square <= near * near), given, deep, apart))]
 
 
 def nearest(a: Convex, b: Convex) -> Nearest:
     """Where two convex shapes come nearest, or by what shift they would come apart soonest; the same with the shapes
     exchanged."""
-    return _nearest(a, b, _deepest_of_both)
-
-
-def _nearest(a: Convex, b: Convex, depth: Depth, beyond: Scalar | None = None) -> Nearest:
-    """The same, with a way to find the least depth; `beyond` is which distance of the cores is of no interest."""
-    size = _size(a, b)
-    towards = b.centre - a.centre
-    far = towards.dot(towards) > NOTHING
-    towards = chosen(far, towards, Vec3(0.0, 0.0, 1.0)) / root(where(far, towards.dot(towards), 1.0))
-    apart = _gjk(a, b, Vec3.zero(), towards, beyond=beyond)
+    size, towards = _size(a, b), _towards(a, b)
+    apart = _gjk(a, b, Vec3.zero(), towards)
     length = root(apart.y.dot(apart.y))
     limit = or_rounding(TOUCHING, 2**10) * size
     overlap = (apart.inside > 0.5) | (apart.y.dot(apart.y) <= limit * limit)
@@ -121,16 +138,19 @@ def _nearest(a: Convex, b: Convex, depth: Depth, beyond: Scalar | None = None) -
     start = chosen(overlap & is_blind, towards, outside.normal)
 
     def deep(given: tuple[Vec3, Scalar]) -> Nearest:
-        return depth(a, b, *given)
+        return _deepest_of_both(a, b, *given)
 
     return where_needed(overlap, (start, size), deep, outside)
 
 
+def _towards(a: Convex, b: Convex) -> Vec3:
+    """The direction of the line of centres."""
+    between = b.centre - a.centre
+    far = between.dot(between) > NOTHING
+    return chosen(far, between, Vec3(0.0, 0.0, 1.0)) / root(where(far, between.dot(between), 1.0))
+
+
 # ── the nearest point of D ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-Depth: TypeAlias = Callable[[Convex, Convex, Vec3, Scalar], Nearest]
-"""What is found of two shapes that overlap, from a first direction; and how large both are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +166,11 @@ class Simplex:
 
     holds_scalars: ClassVar[bool] = True
 
+    def points(self) -> tuple[Vec3, Vec3]:
+        """Of A and of B, whose difference y is."""
+        on_a, on_b = (x * self.weights[0] + y * self.weights[1] + z * self.weights[2] for x, y, z in (self.a, self.b))
+        return on_a, on_b
+
 
 Corners: TypeAlias = tuple[list[Vec3], list[Vec3]]
 """Three points of A, and of B."""
@@ -158,18 +183,16 @@ def _gjk(
     n: Vec3,
     slack: float = 0.0,
     beyond: Scalar | None = None,
-    idle: Scalar = 0.0,
     known: Corners | None = None,
 ) -> Simplex:
     """The point of D that is nearest to p, sought first in the unit direction n, beside corners that are known: then p
     has to be outside.
 
     Where only the way from n to the true direction counts, `slack` is which share of its square may be left; where only
-    shorter distances than `beyond` count, it stops as soon as this one is known not to be; and at once where `idle`
-    is 1.
+    shorter distances than `beyond` count, it stops as soon as this one is known not to be.
     """
     on_a, on_b = known or _centres(a, b)
-    start = Simplex(on_a, on_b, [1.0, 0.0, 0.0], n * -AWAY, idle)  # of which anything is better
+    start = Simplex(on_a, on_b, [1.0, 0.0, 0.0], n * -AWAY, 0.0)  # of which anything is better
 
     def step(s: Simplex) -> tuple[Scalar, Simplex]:
         on_a, on_b = a.support(-s.y), b.support(s.y)
@@ -242,8 +265,8 @@ def _encloses(w: Vec3, corners: list[Vec3]) -> Scalar:
 
 def _answer(a: Convex, b: Convex, s: Simplex, n: Vec3, size: Scalar) -> Nearest:
     """What a simplex tells: its points, moved from the cores to the surfaces; -h(n) bounds the distance from below."""
-    on_a, on_b = (x * s.weights[0] + y * s.weights[1] + z * s.weights[2] for x, y, z in (s.a, s.b))
-    bound = -_height(a, b, n)
+    on_a, on_b = s.points()
+    bound = -height(a, b, n)
     off = on_b - on_a - n * bound
     most = or_rounding(TOLERANCE, 64) * size
     failed = where((off.dot(n) > most) | (off.dot(off) > most * size), 1.0, 0.0)
@@ -253,36 +276,8 @@ def _answer(a: Convex, b: Convex, s: Simplex, n: Vec3, size: Scalar) -> Nearest:
 # ── the least depth ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _least_beside(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
-    """Of locally least depth, from the direction in which both are apart when they shrink about their centres."""
-
-    State: TypeAlias = tuple[Scalar, Vec3, Corners, Scalar]
-
-    def step(state: State) -> tuple[Scalar, State]:
-        share, n, _, found = state
-        s = _gjk(_shrunk(a, share), _shrunk(b, share), Vec3.zero(), n, COARSE, idle=found)
-        square = s.y.dot(s.y)
-        apart = (s.inside < 0.5) & (square > TOUCHING * TOUCHING * size * size)
-        n = chosen(apart, s.y / -root(square), n)
-        grown = _grown(s.a, a.centre, share), _grown(s.b, b.centre, share)
-        return found < 0.5, (share * SHRUNK, n, grown, where(apart, 1.0, 0.0))
-
-    _, n, corners, _ = iterated(SHRINKS, (SHRUNK, n, _centres(a, b), 0.0), step)
-    return _descent(a, b, Nearest(-UNKNOWN, a.centre, b.centre, n, 1.0), n, size, corners)
-
-
 def _centres(a: Convex, b: Convex) -> Corners:
     return [a.centre] * 3, [b.centre] * 3
-
-
-def _grown(points: list[Vec3], centre: Vec3, share: Scalar) -> list[Vec3]:
-    """Points of a shape that had been shrunk, as they are."""
-    return [centre + (x - centre) * (1 / share) for x in points]
-
-
-def _shrunk(a: Convex, share: Scalar) -> Convex:
-    """The shape, shrunk about its centre."""
-    return replace(a, support=lambda n: a.support(n) * share + a.centre * (1 - share))
 
 
 def _deepest_of_both(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
@@ -304,8 +299,8 @@ def _deepest(a: Convex, b: Convex, n: Vec3, size: Scalar) -> Nearest:
     return repeated(STARTS, (nothing, _starts(a, b, n)), another)[0]
 
 
-def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar, known: Corners | None = None) -> Nearest:
-    """From a direction to one of locally least depth, beside corners that are known."""
+def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar) -> Nearest:
+    """From a direction to one of locally least depth."""
 
     State: TypeAlias = tuple[Nearest, Vec3, Scalar, Vec3, Corners, Scalar]
     radii = a.radius + b.radius
@@ -314,23 +309,23 @@ def _descent(a: Convex, b: Convex, nothing: Nearest, n: Vec3, size: Scalar, know
         return state[-1] > 0.5, where_needed(state[-1] > 0.5, state, again, state)
 
     def again(state: State) -> State:
-        last, n, height, before, corners, _ = state
-        s = _gjk(a, b, n * (maximum(height, 0.0) + SHALLOW * size), n, SLACK, known=corners)
+        last, n, high, before, corners, _ = state
+        s = _gjk(a, b, n * (maximum(high, 0.0) + SHALLOW * size), n, SLACK, known=corners)
         n1 = s.y / -root(s.y.dot(s.y))
         found = _answer(a, b, s, n1, size)
         after, square = n1 - n, before.dot(before)
         rate = minimum(maximum(after.dot(before) / where(square > NOTHING, square, 1.0), 0.0), 0.999)
         limit = n1 + after * (rate / (1 - rate))
         limit = limit / root(limit.dot(limit))
-        ahead, here = _height(a, b, limit), -(found.distance + radii)
+        ahead, here = height(a, b, limit), -(found.distance + radii)
         sooner = (rate > 0) & (ahead < here)
         # Two steps make a limit; the two steps from there on make the next.
         gain = where(found.distance > last.distance + or_rounding(STEADY, 4) * size, 1.0, 0.0)
         # The step that gains nothing is the last one taken: at rest its points lie on the normal.
-        n, height = chosen(sooner, limit, n1), where(sooner, ahead, here)
-        return found, n, height, chosen(sooner, Vec3.zero(), after), (s.a, s.b), gain
+        n, high = chosen(sooner, limit, n1), where(sooner, ahead, here)
+        return found, n, high, chosen(sooner, Vec3.zero(), after), (s.a, s.b), gain
 
-    start = nothing, n, _height(a, b, n), Vec3.zero(), known or _centres(a, b), 1.0
+    start = nothing, n, height(a, b, n), Vec3.zero(), _centres(a, b), 1.0
     return iterated(DESCENTS, start, step)[0]
 
 
@@ -348,7 +343,7 @@ def _starts(a: Convex, b: Convex, n: Vec3) -> list[Vec3]:
         m = m * where(m.dot(n) < 0, -1.0, 1.0)  # the order of trial turns round with the shapes
         real = m.dot(m) > 0.5  # axes that are parallel have no cross product
         for side in (m, -m):
-            best = _sorted_in((where(real, _height(a, b, side), UNKNOWN), side), best)
+            best = _sorted_in((where(real, height(a, b, side), UNKNOWN), side), best)
         return best
 
     best: list[Start] = [(UNKNOWN, n) for _ in range(STARTS)]
@@ -376,11 +371,6 @@ def _spread(k: Scalar) -> Vec3:
     z, turn = (k + 0.5) / SPREAD, k * (pi * (3 - 5**0.5))
     across = sqrt(1 - z * z)
     return Vec3(across * cos(turn), across * sin(turn), z)
-
-
-def _height(a: Convex, b: Convex, n: Vec3) -> Scalar:
-    """h(n)."""
-    return n.dot(a.support(n) - b.support(-n))
 
 
 def _size(a: Convex, b: Convex) -> Scalar:

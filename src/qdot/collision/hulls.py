@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -27,7 +26,6 @@ AT_ONCE = 4
 """Corners of a row."""
 FACES = 32
 """Faces of a hull that are tried as those by which something comes out of it."""
-LOWEST = -1e30
 
 Rated: TypeAlias = tuple[Scalar, Vec3]
 """A corner after how far it is."""
@@ -40,9 +38,14 @@ class Hull:
     corners: Floats
 
     @cached_property
-    def cells(self) -> list[list[tuple[float, ...]]]:
-        """For each cell of directions, rows of the corners that can be farthest."""
-        return [_rows(self.corners[found]) for found in candidates(self.corners)]
+    def cells(self) -> list[tuple[int, ...]]:
+        """For each cell of directions, the corners that can be farthest."""
+        return [tuple(found.tolist()) for found in candidates(self.corners)]
+
+    @cached_property
+    def rows(self) -> dict[tuple[int, ...], list[tuple[float, ...]]]:
+        """Of these corners: cells that have the same share them."""
+        return {found: _rows(self.corners[list(found)]) for found in dict.fromkeys(self.cells)}
 
     @cached_property
     def normals(self) -> list[tuple[float, ...]]:
@@ -86,15 +89,19 @@ class Hulls:
     @cached_property
     def cells(self) -> Rows:
         """Of each cell of directions of each hull: the first row of its candidates, and how many rows they are."""
-        lengths = [len(rows) for hull in self.each for rows in hull.cells]
-        return tuple(
-            (float(end - length), float(length)) for length, end in zip(lengths, accumulate(lengths), strict=True)
-        )
+        cells, first = [], 0
+        for hull in self.each:
+            places = {}
+            for found, rows in hull.rows.items():
+                places[found] = float(first), float(len(rows))
+                first += len(rows)
+            cells += [places[found] for found in hull.cells]
+        return tuple(cells)
 
     @cached_property
     def nearby(self) -> Rows:
         """Candidates for support points."""
-        return tuple(row for hull in self.each for rows in hull.cells for row in rows)
+        return tuple(row for hull in self.each for rows in hull.rows.values() for row in rows)
 
     @cached_property
     def numbers(self) -> tuple[tuple[float, ...], ...]:
@@ -125,14 +132,15 @@ class Hulls:
 
         def more(state: tuple[Scalar, Rated]) -> tuple[Scalar, Rated]:
             k, best = state
-            return k + 1, _farthest_of(looked_up(self.nearby, first + k), n, best)
+            return k + 1, _farther(best, _farthest_of(looked_up(self.nearby, first + k), n))
 
         def turn(state: tuple[Scalar, Rated]) -> tuple[Scalar, tuple[Scalar, Rated]]:
             there = state[0] < count
             return there, where_needed(there, state, more, state)
 
         most = max(int(rows) for _, rows in self.cells)
-        return iterated(most, (0.0, (LOWEST, Vec3(0.0, 0.0, 0.0))), turn)[1][1]
+        start = _farthest_of(looked_up(self.nearby, first), n)  # most often the only row
+        return (iterated(most - 1, (1.0, start), turn) if most > 1 else (1.0, start))[1][1]
 
 
 def _rows(corners: Floats) -> list[tuple[float, ...]]:
@@ -141,13 +149,13 @@ def _rows(corners: Floats) -> list[tuple[float, ...]]:
     return [tuple(row) for row in filled.reshape(-1, 3 * AT_ONCE).tolist()]
 
 
-def _farthest_of(row: Scalars, n: Vec3, best: Rated) -> Rated:
-    """The best, or a corner of a row that is farther in a direction."""
+def _farthest_of(row: Scalars, n: Vec3) -> Rated:
+    """The corner of a row that is farthest in a direction."""
     corners = [Vec3(*row[k : k + 3]) for k in range(0, 3 * AT_ONCE, 3)]
     rated = [(corner.dot(n), corner) for corner in corners]
     while len(rated) > 1:
         rated = [_farther(*two) for two in zip(rated[::2], rated[1::2], strict=True)]
-    return _farther(best, rated[0])
+    return rated[0]
 
 
 def _farther(one: Rated, two: Rated) -> Rated:

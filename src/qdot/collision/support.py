@@ -133,6 +133,11 @@ CONVEX: dict[type[Shape], Callable[[Scalars], Convex]] = {
 """By kind of shape: how it is made of its sizes, in its own frame: radii, semi-axes, halves of lengths."""
 
 
+def height(a: Convex, b: Convex, n: Vec3) -> Scalar:
+    """How far the core of A reaches beyond that of B in a unit direction: h(n) of all differences of their points."""
+    return n.dot(a.support(n) - b.support(-n))
+
+
 def root(square: Scalar) -> Scalar:
     """√ of a square, of 1 where it is zero: safe to divide by."""
     return sqrt(where(square > NOTHING, square, 1.0))
