@@ -303,7 +303,7 @@ def measured(case: Case, start: Start, dtype: str, seconds: float) -> list[str]:
 
 def newton_turns(case: Case, start: Start, run: qdot.Trajectory) -> float:
     """qdot's turns of Newton's method in a step, the mean of a moment of each run: solved once more, in Python, from
-    what the step before it found."""
+    what the step before it remembered."""
     model, system, found = case.model, run.system, []
     for row in range(0, PEER_RUNS, 2):
         last = row * (STEPS - 1) // PEER_RUNS
@@ -312,8 +312,9 @@ def newton_turns(case: Case, start: Start, run: qdot.Trajectory) -> float:
             phase = Phase(k * case.dt, run.q[row, k].tolist(), run.v[row, k].tolist(), [], [])
             inputs = Inputs(start.control[row, k].tolist(), [0.0] * model.nv, case.dt, guess=guess)
             total = [sum(column) for column in zip(*system.forces(phase, inputs).values(), strict=True)]
-            solution = problem_of(system, system.setup.contact, phase, inputs, total).solved(guess)
-            guess = solution.a
+            problem = problem_of(system, system.setup.contact, phase, inputs, total)
+            solution = problem.solved(guess)
+            guess = problem.remembered(solution)
         found.append(solution.turns)
     return float(np.mean(found))
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import ClassVar, NamedTuple, TypeAlias
 
-from qdot.algebra import Mat3, Scalar, Scalars, Vec3, map_scalars, minimum, scalars_in, scanned, where, where_needed
+from qdot.algebra import Mat3, Scalar, Scalars, Vec3, minimum, scanned, where, where_needed
 from qdot.collision.bounding_boxes import BoundingBox, box_about, gap_of_boxes, height_of_box
 from qdot.collision.hulls import Hulls, hulls_of
 from qdot.collision.narrow import Meeting, bounding_radius, is_hull, meeting, sizes_of
@@ -21,6 +21,7 @@ from qdot.collision.pairs import Pair
 from qdot.collision.rounding import Around, around, gap
 from qdot.collision.touch import FAR
 from qdot.collision.vectors import axis
+from qdot.contact.places import put
 from qdot.contact.weights import weights
 from qdot.description import Softness
 from qdot.geometry import HeightField, Plane, Shape, Sphere
@@ -30,6 +31,9 @@ from qdot.spatial import Transform
 LEAST_FRICTION = 1e-5
 """Of a cone that has friction at all: without any it would have no inside."""
 
+
+BETWEEN, APART = 2.0**20, 2.0**10
+"""Numbers of touches between bodies: from this one on, above all others; and how far those of two bodies lie apart."""
 
 Kinds: TypeAlias = tuple[type[Shape], type[Shape]]
 """Of the shapes of a pair."""
@@ -77,6 +81,11 @@ class Place:
         for body in reversed(model.bodies):  # whatever moves a body moves all that hang on it
             held[body.parent] = held[body.parent] + held[body.index]
         return [held[body.index] for body in model.bodies for _ in range(body.joint.nv)]
+
+    @property
+    def number(self) -> Scalar:
+        """By which a touch of these bodies is known."""
+        return BETWEEN + self.first + APART * self.second
 
     def weight(self, model: Model) -> Scalar:
         """How easily the two bodies move together."""
@@ -221,36 +230,9 @@ def _with_touches(
     return where_needed(near.dot(near) < reach * reach, given, met if kinds == (Sphere, Sphere) else nearer, state)
 
 
-TOGETHER = 4
-"""Places that are looked at together: those that no touch of a pair gets, in any lane, cost one question."""
-
-
 def _entered(
     state: State, touches: Sequence[tuple[Scalar, Vec3, Vec3]], bodies: Sequence[Scalar], margin: float
 ) -> State:
-    """With the touches of one pair that count, each in the next free place."""
-    places, before = state
-    count, new = before, []
-    for distance, position, normal in touches:
-        counts = distance < margin
-        new.append((where(counts, count, -1.0), Place(distance, position, normal, *bodies)))
-        count = count + where(counts, 1.0, 0.0)
-
-    def put(given: tuple[list[Place], list[tuple[Scalar, Place]]], first: int) -> list[Place]:
-        places, new = given
-        for number, place in new:
-            places = [_either(number == k, place, old) for k, old in enumerate(places, first)]
-        return places
-
-    entered: list[Place] = []
-    for first in range(0, len(places), TOGETHER):
-        group = places[first : first + TOGETHER]
-        reached = where(before < first + len(group), count, 0.0) > first
-        entered += where_needed(reached, (group, new), partial(put, first=first), group)
-    return entered, count
-
-
-def _either(condition: Scalar, new: Place, old: Place) -> Place:
-    fresh = scalars_in(new)
-    chosen: Place = map_scalars(lambda x: where(condition, next(fresh), x), old)
-    return chosen
+    """With the touches of one pair that count."""
+    new = [(distance < margin, Place(distance, position, normal, *bodies)) for distance, position, normal in touches]
+    return put(*state, new)

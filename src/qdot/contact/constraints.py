@@ -28,10 +28,12 @@ Rates: TypeAlias = list[list[Scalar]]
 
 
 class _Acting:
-    """What all have: an acceleration that they ask for, row by row, and a law."""
+    """What all have: an acceleration that they ask for, row by row, a law, and where contacts are concerned a number
+    by which a step knows them from the one before."""
 
     wanted: list[Scalar]
     law: Law
+    number: Scalar
 
     @property
     def acts(self) -> Scalar:
@@ -54,6 +56,7 @@ class Ground(_Acting):
     law: Law
     level: Mat3 | None = None
     turns: bool = True
+    number: Scalar = 0.0
 
     def motion(self, u: Motion) -> list[Scalar]:
         """How the body, which moves like this, does so there, along the rows."""
@@ -68,15 +71,15 @@ class Ground(_Acting):
         full = [*force, *[0] * (6 - len(force))]
         return F + self.X @ Force(Vec3(*full[3:]), Vec3(*full[:3]))
 
-    def stiffened(self, u: Motion, K: ArticulatedInertia) -> ArticulatedInertia:
-        """With what opposes motion of the body, where it moves like this, added: K = X C Xᵀ."""
-        return K + self.X @ _opposing(self.law.curvature(self.beyond(u)))
+    def stiffened(self, y: Sequence[Scalar], K: ArticulatedInertia) -> ArticulatedInertia:
+        """With what opposes motion of the body added, by the law at y: K = X C Xᵀ."""
+        return K + self.X @ _opposing(self.law.curvature(y))
 
     # -- as a row of numbers -------------------------------------------------------------------------------------------
 
     @property
     def row(self) -> list[Scalar]:
-        return [self.law.D, *self.wanted, *self.X.position, *self._attitude()]
+        return [self.law.D, *self.wanted, self.number, *self.X.position, *self._attitude()]
 
     def _attitude(self) -> list[Scalar]:
         """What of the axes of X is not known beforehand: all, or how far they are turned."""
@@ -88,14 +91,14 @@ class Ground(_Acting):
         return [across[1][1], across[2][1]]
 
     def of_row(self, row: Sequence[Scalar]) -> Ground:
-        n, R = 1 + len(self.wanted), self.level
+        n, R = 2 + len(self.wanted), self.level
         if R is None:
             R = Mat3.of([row[n + k : n + k + 3] for k in (3, 6, 9)])
         elif self.turns:
             c, s = row[n + 3 :]
             R = R @ Mat3.of([[1, 0, 0], [0, c, -s], [0, s, c]])
         X, law = Transform(R, Vec3(*row[n : n + 3])), replace(self.law, D=row[0])
-        return Ground(self.body, X, list(row[1:n]), law, self.level, self.turns)
+        return Ground(self.body, X, list(row[1 : n - 1]), law, self.level, self.turns, row[n - 1])
 
     @property
     def likeness(self) -> tuple[object, ...]:
@@ -110,6 +113,7 @@ class Rowed(_Acting):
     J: list[Row]
     wanted: list[Scalar]
     law: Law
+    number: Scalar = 0.0
 
     def motion(self, a: Scalars) -> list[Scalar]:
         """J a."""
@@ -127,12 +131,12 @@ class Rowed(_Acting):
 
     @property
     def row(self) -> list[Scalar]:
-        return [self.law.D, *self.wanted, *(x for line in self.J for x in line.values())]
+        return [self.law.D, *self.wanted, self.number, *(x for line in self.J for x in line.values())]
 
     def of_row(self, row: Sequence[Scalar]) -> Rowed:
         left = iter(row)
-        D, wanted = next(left), [next(left) for _ in self.wanted]
-        return Rowed([{k: next(left) for k in line} for line in self.J], wanted, replace(self.law, D=D))
+        D, wanted, number = next(left), [next(left) for _ in self.wanted], next(left)
+        return Rowed([{k: next(left) for k in line} for line in self.J], wanted, replace(self.law, D=D), number)
 
     @property
     def likeness(self) -> tuple[object, ...]:

@@ -14,30 +14,22 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
-from qdot.algebra import Scalar, Scalars, absolute, iterated, where, where_needed
-from qdot.algebra.linalg import dot
+from qdot.algebra import Scalar, Scalars, where, where_needed
+from qdot.algebra.linalg import dot, matvec
 from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Alike, Ground, Rates, Rowed
-from qdot.contact.newton import newton_step
+from qdot.contact.constraints import Alike, Ground, Rates, Rowed, plus
+from qdot.contact.descent import minimised, searched
+from qdot.contact.newton import solved_by
 from qdot.contact.noslip import without_slip
+from qdot.contact.recall import Recalled, remembered
 from qdot.model.model import Model
 from qdot.spatial import Force, Inertia, Motion
 
 S = TypeVar("S")
 
-SEARCH = 0.01
-"""Of the slope at the start of a search: what is left of it where the search ends."""
-
-SEARCHES = 30
-"""Turns of a search, at most: between sticking and sliding a slope may change from one side to the other at once, and
-the place is found by halves."""
-
 BETWEEN, ITSELF = 4, 64.0
 """Of efforts: turns that take as long as a contact between bodies; and more than what has none comes to."""
-
-FURTHEST = 1e10
-"""No search goes so far, and no step gains so much."""
 
 
 @dataclass(frozen=True)
@@ -110,23 +102,23 @@ class Problem:
     def joining(self) -> list[Alike[Rowed]]:
         return Alike.among(self.rare)
 
-    def solved(self, guess: Scalars) -> Found:
-        """The acceleration that costs least, from a guess of it, with friction that holds where that is asked for."""
-
-        def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
-            a, gain, turns = state
-            met = self._met(a)
-            left = self.scale * sum((absolute(x) for x in met.g), start=0)
-            more = where(gain > self.tolerance, left, 0.0) > self.tolerance
-            a, gain = where_needed(more, (a, met), lambda given: self._improved(*given), (a, 0.0))
-            return more, (a, gain, turns + 1)
-
-        a, _, turns = iterated(self.limit, (list(guess), FURTHEST, 0.0), turn)
+    def solved(self, memory: Scalars) -> Found:
+        """The acceleration that costs least, with friction that holds where that is asked for: from a guess of it,
+        (nv,), or from what the step before remembered, see `recall`."""
+        a, turns = list(memory[: self.model.nv]), 0.0
+        if len(memory) > len(a):
+            a, turns = self._by_tangents(a, Recalled.of(self, memory[len(a) :])), 1.0
+        a, more = minimised(a, self._met, self._improved, scale=self.scale, tolerance=self.tolerance, limit=self.limit)
+        turns = turns + more
         if not self.noslip:
             return Found(self, a, turns)
         ys = self.rates(a)
         a, forces = without_slip(self, a, ys, self.forces(ys))
         return Found(self, a, turns, forces)
+
+    def remembered(self, found: Found) -> list[Scalar]:
+        """What the next step is to know."""
+        return [*found.a, *remembered(self, found.a)]
 
     def effort(self, found: Found) -> Scalar:
         """How long that took, roughly, as a number to sort by: turns, and contacts between bodies, for each of which
@@ -199,6 +191,13 @@ class Problem:
             state = alike.over(state, partial(step, a))
         return state
 
+    def over_contacts(self, a: Scalars, state: S, step: Callable[[Any, Any, S], S]) -> S:
+        """A state after a step for each contact, at this acceleration."""
+        U = body_motions(self.model, self.at, a)
+        for alike in self.grounded:
+            state = alike.over(state, partial(step, U[alike.all[0].body]))
+        return self.with_joining(a, state, step)
+
     def _at_joints(self, forces: Sequence[Force]) -> list[Scalar]:
         """Σ Sᵀ f, in one sweep from the leaves to the root."""
         model, F = self.model, list(forces)
@@ -208,9 +207,26 @@ class Problem:
             F[body.parent] = F[body.parent] + F[body.index]
         return total
 
+    def _by_tangents(self, a: list[Scalar], last: Recalled) -> list[Scalar]:
+        """Where the cost would be least if each constraint answered along the tangent to its law, at the y of the step
+        before; of what was not there yet, at the y of an acceleration."""
+        U = body_motions(self.model, self.at, a)
+
+        def held(moving: Any, c: Any, state: S) -> S:
+            y = last.seen(c, moving)
+            back = matvec(c.law.curvature(y), plus(c.wanted, y))
+            pushed: S = c.pushed(plus(c.law.force(y), back), state)
+            return pushed
+
+        side = plus(self.f, self._at_joints(self.with_ground(U, [Force.zero() for _ in U], held)))
+        for row in self.rowed:
+            side = held(a, row, side)
+        side = self.with_joining(a, side, held)
+        return solved_by(self, last.seen, (a, U), side)
+
     def _improved(self, a: list[Scalar], met: Meeting) -> tuple[list[Scalar], Scalar]:
         """After one step of Newton's method; and what that gained."""
-        p = newton_step(self, a, met)
+        p = solved_by(self, _beyond, (a, met.U), [-x for x in met.g])
         P, drive = body_motions(self.model, self.at, p), armature(self.model)
         slope = sum((_power(F, u) for F, u in zip(met.IU, P, strict=True)), start=0)
         slope = slope + sum((x * (d * y - f) for x, d, y, f in zip(p, drive, a, self.f, strict=True)), start=0)
@@ -245,23 +261,6 @@ def body_motions(model: Model, at: Frames, v: Scalars) -> list[Motion]:
     return U
 
 
-def searched(at: Callable[[Scalar], tuple[Scalar, Scalar]], slope: Scalar) -> Scalar:
-    """Where a convex function of t, with this slope at 0, is least: `at` gives its slope and curvature. From t = 1,
-    where Newton's step ends; steps of Newton's method, or halves where one would leave the interval known to hold
-    it."""
-
-    def turn(state: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, tuple[Scalar, Scalar, Scalar]]:
-        t, low, high = state
-        first, second = at(t)
-        low, high = where(first < 0, t, low), where(first < 0, high, t)
-        step = t - first / second
-        halved = where(high < FURTHEST, (low + high) / 2, 2 * t)
-        inside = where(step > low, where(step < high, 1.0, 0.0), 0.0)
-        return absolute(first) > SEARCH * absolute(slope), (where(inside > 0, step, halved), low, high)
-
-    return iterated(SEARCHES, (1.0, 0.0, FURTHEST), turn)[0]
-
-
 def _power(F: Force, u: Motion) -> Scalar:
     return F.ang.dot(u.ang) + F.lin.dot(u.lin)
 
@@ -271,6 +270,11 @@ def _plus(one: tuple[Scalar, Scalar], two: tuple[Scalar, Scalar]) -> tuple[Scala
 
 
 # -- what a constraint adds --------------------------------------------------------------------------------------------
+
+
+def _beyond(c: Any, moving: Any) -> list[Scalar]:
+    y: list[Scalar] = c.beyond(moving)
+    return y
 
 
 def _pushed(moving: Any, c: Any, state: S) -> S:

@@ -1,4 +1,4 @@
-"""Newton's step for soft constraints: p = -H⁻¹ g, H = M + Σ Jᵀ C J.
+"""What a step of Newton's method for soft constraints solves: H⁻¹ times a vector, H = M + Σ Jᵀ C J.
 
 What pushes between a body and the ground opposes that body's motion, by K = X C Xᵀ, as its inertia does; what acts on
 one freedom opposes that one, as the inertia of its drive does. So that part of H is the mass matrix of a mechanism with
@@ -9,12 +9,12 @@ Morrison). Where such rows are many, as in a heap of loose bodies, H is made in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, sqrt, where, where_needed
-from qdot.algebra.linalg import Matrix, TreeFactors, dot
+from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve
 from qdot.algebra.sparse import Row
 from qdot.algorithms.articulated import Articulated
 from qdot.algorithms.crba import joint_space
@@ -23,13 +23,17 @@ from qdot.contact.constraints import Ground, Rowed
 from qdot.spatial import ArticulatedInertia, Motion
 
 if TYPE_CHECKING:
-    from qdot.contact.gauss import Meeting, Problem
+    from qdot.contact.gauss import Problem
 
 FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
 
 LARGE = 12
 """Freedoms from which H is made in full only where rare constraints act."""
+
+
+Seen: TypeAlias = Callable[[Any, Any], list[Scalar]]
+"""y at which the law of a constraint is looked at, where things move like this."""
 
 
 class _Opposed(NamedTuple):
@@ -39,22 +43,29 @@ class _Opposed(NamedTuple):
     K: list[ArticulatedInertia]
     diagonal: list[Scalar]
     a: list[Scalar]
-    down: list[Scalar]
+    side: list[Scalar]
 
 
-def newton_step(problem: Problem, a: list[Scalar], met: Meeting) -> list[Scalar]:
-    """-H⁻¹ g, at an acceleration and what it meets."""
-    K = problem.with_ground(met.U, [ArticulatedInertia.of(I) for I in problem.inertias], _stiffened)
+def solved_by(
+    problem: Problem, seen: Seen, moving: tuple[list[Scalar], list[Motion]], side: list[Scalar]
+) -> list[Scalar]:
+    """H⁻¹ times a vector, where freedoms and bodies move like this."""
+    a, U = moving
+
+    def stiffened(u: Motion, contact: Ground, K: ArticulatedInertia) -> ArticulatedInertia:
+        return contact.stiffened(seen(contact, u), K)
+
+    K = problem.with_ground(U, [ArticulatedInertia.of(I) for I in problem.inertias], stiffened)
     diagonal = list(armature(problem.model))
     joining: list[Rowed] = []
     for row in problem.rowed:
         if len(row.J) == 1 and len(row.J[0]) == 1:
             ((k, x),) = row.J[0].items()
-            diagonal[k] = diagonal[k] + x * x * row.law.curvature(row.beyond(a))[0][0]
+            diagonal[k] = diagonal[k] + x * x * row.law.curvature(seen(row, a))[0][0]
         else:
             joining.append(row)
-    opposed = _Opposed(K, diagonal, a, [-x for x in met.g])
-    one_by_one, in_full = partial(_one_by_one, problem, joining), partial(_in_full, problem, joining)
+    opposed = _Opposed(K, diagonal, a, side)
+    one_by_one, in_full = (partial(way, problem, seen, joining) for way in (_one_by_one, _in_full))
     nv, rare = problem.model.nv, problem.rare
     if sum(len(row.J) for row in (*joining, *rare)) <= max(FEW * nv, 8):
         return one_by_one(rare, opposed)
@@ -65,20 +76,18 @@ def newton_step(problem: Problem, a: list[Scalar], met: Meeting) -> list[Scalar]
     return where_needed(stiffness <= 0, opposed, partial(one_by_one, []), p)
 
 
-def _stiffened(u: Motion, contact: Ground, K: ArticulatedInertia) -> ArticulatedInertia:
-    return contact.stiffened(u, K)
-
-
-def _one_by_one(problem: Problem, joining: Sequence[Rowed], rare: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
+def _one_by_one(
+    problem: Problem, seen: Seen, joining: Sequence[Rowed], rare: Sequence[Rowed], given: _Opposed
+) -> list[Scalar]:
     """H⁻¹ times a vector by articulated bodies, corrected for one row after the other, each for those before, too."""
     solver = Articulated.of(problem.model, problem.at, given.K, given.diagonal)
-    p, n = solver.solve(given.down), problem.model.nv
+    p, n = solver.solve(given.side), problem.model.nv
     before: list[_Added] = []
 
     def corrected(row: Rowed, given: tuple[list[Scalar], list[Scalar]]) -> tuple[list[Scalar], list[_Added]]:
         a, p = given
         known = list(before)
-        for weighted in _halves(row.J, row.law.curvature(row.beyond(a))):
+        for weighted in _halves(row.J, row.law.curvature(seen(row, a))):
             b = [weighted.get(k, 0) for k in range(n)]
             u = solver.solve(b)
             for other in known:
@@ -129,7 +138,7 @@ def _halves(J: Sequence[Row], C: Matrix) -> list[Row]:
     ]
 
 
-def _in_full(problem: Problem, joining: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
+def _in_full(problem: Problem, seen: Seen, joining: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
     """H⁻¹ times a vector, by H itself."""
     model, Kc = problem.model, list(given.K)
     for body in reversed(model.bodies):
@@ -139,14 +148,14 @@ def _in_full(problem: Problem, joining: Sequence[Rowed], given: _Opposed) -> lis
         H[k][k] = H[k][k] + d
     lower = [row[: k + 1] for k, row in enumerate(H)]
     for row in joining:
-        lower = _with_rows(given.a, row, lower)
-    lower = problem.with_joining(given.a, lower, _with_rows)
-    return TreeFactors.of(lower, range(-1, model.nv - 1)).solve(given.down)
+        lower = _with_rows(seen, given.a, row, lower)
+    lower = problem.with_joining(given.a, lower, partial(_with_rows, seen))
+    return ldlt_solve(ldlt(lower), given.side)
 
 
-def _with_rows(a: Scalars, row: Rowed, lower: Matrix) -> Matrix:
+def _with_rows(seen: Seen, a: Scalars, row: Rowed, lower: Matrix) -> Matrix:
     """H + Jᵀ C J at an acceleration; the lower triangle is kept."""
-    J, C = row.J, row.law.curvature(row.beyond(a))
+    J, C = row.J, row.law.curvature(seen(row, a))
     CJ = [
         {k: sum((c * row[k] for c, row in zip(line, J, strict=True) if k in row), start=0) for k in _places(J)}
         for line in C

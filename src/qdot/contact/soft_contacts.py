@@ -163,7 +163,8 @@ def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
         level, turns = _level(pair), isinstance(pair.second.shape, Capsule)  # along whose axis friction is measured
         for spot in _spots(model, pair, of, dt):
             overlap = maximum(overlap, -spot.distance)
-            found.append(Ground(body, spot.X, spot.wanted, law_of(model, kind, spot.D), level, turns))
+            law, number = law_of(model, kind, spot.D), len(found) + 1.0
+            found.append(Ground(body, spot.X, spot.wanted, law, level, turns, number))
     return OnGround(found, overlap)
 
 
@@ -270,10 +271,10 @@ def _rowed(
         return where_needed(row[0] < FAR, row, built, [0.0] * (1 + n + n * m))
 
     found = []
-    for row in each([list(scalars_in(place)) for place in places], needed):
+    for place, row in zip(places, each([list(scalars_in(place)) for place in places], needed), strict=True):
         D, wanted, entries = row[0], row[1 : 1 + n], row[1 + n :]
         J = [dict(zip(freedoms, entries[k * m : (k + 1) * m], strict=True)) for k in range(n)]
-        found.append(Rowed(J, wanted, law_of(model, kind, D)))
+        found.append(Rowed(J, wanted, law_of(model, kind, D), place.number))
     return found
 
 

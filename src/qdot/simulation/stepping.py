@@ -10,6 +10,7 @@ from qdot.algorithms.frames import Choice, body_frames, root_frame
 from qdot.algorithms.limits import limited
 from qdot.compiler.program import EFFORT
 from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
+from qdot.contact.recall import remembered_size
 from qdot.contact.soft import Soft
 from qdot.model.model import Model
 from qdot.simulation.bounds import Stops
@@ -57,7 +58,7 @@ def stepped(
     remembered = list(stepped.memory)
     if system.soft is not None:
         problem, solution = solved_at(system, system.soft, before, inputs)
-        remembered += solution.a
+        remembered += problem.remembered(solution)
     found = {
         "q": after.q, "v": after.v, "activation": after.activation, "count": [count[0] + 1], "work": after.work,
         "memory": remembered[: len(memory)],
@@ -120,7 +121,7 @@ def memory_of(system: System, integrator: Integrator) -> list[float]:
     kind = system.setup.contact
     size = 0
     if isinstance(kind, Soft):
-        size = system.model.nv
+        size = system.model.nv + remembered_size(system.model)
     elif isinstance(kind, (Hard, Lcp)) and kind.solver == "pgs":
         home = Phase(0.0, system.model.home().tolist(), [0.0] * system.model.nv, [], [])
         size = len(met(system, kind.room, home, home.v, 0.0).J)

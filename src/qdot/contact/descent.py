@@ -1,0 +1,71 @@
+"""Newton's method for a convex cost, with a search along each step: where it stops, and how far a step goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from qdot.algebra import Scalar, absolute, iterated, where, where_needed
+
+SEARCH = 0.01
+"""Of the slope at the start of a search: what is left of it where the search ends."""
+
+SEARCHES = 30
+"""Turns of a search, at most: between sticking and sliding a slope may change from one side to the other at once, and
+the place is found by halves."""
+
+FURTHEST = 1e10
+"""No search goes so far, and no step gains so much."""
+
+
+class Sloping(Protocol):
+    """What is known at a point, the slope of the cost there among it."""
+
+    @property
+    def g(self) -> list[Scalar]: ...
+
+
+M = TypeVar("M", bound=Sloping)
+A = TypeVar("A")
+
+
+def minimised(
+    guess: A,
+    met: Callable[[A], M],
+    improved: Callable[[A, M], tuple[A, Scalar]],
+    *,
+    scale: float,
+    tolerance: float,
+    limit: int,
+) -> tuple[A, Scalar]:
+    """Where a cost is least, from a guess of it, and the steps that took: `met` tells what is there, and `improved`
+    takes a step and tells what it gained. It stops where a step gains less than the tolerance, or the slope is less,
+    in units of 1/scale."""
+
+    def turn(state: tuple[A, Scalar, Scalar]) -> tuple[Scalar, tuple[A, Scalar, Scalar]]:
+        a, gain, turns = state
+        here = met(a)
+        left = scale * sum((absolute(x) for x in here.g), start=0)
+        more = where(gain > tolerance, left, 0.0) > tolerance
+        a, gain = where_needed(more, (a, here), lambda given: improved(*given), (a, 0.0))
+        return more, (a, gain, turns + 1)
+
+    a, _, turns = iterated(limit, (guess, FURTHEST, 0.0), turn)
+    return a, turns
+
+
+def searched(at: Callable[[Scalar], tuple[Scalar, Scalar]], slope: Scalar) -> Scalar:
+    """Where a convex function of t, with this slope at 0, is least: `at` gives its slope and curvature. From t = 1,
+    where Newton's step ends; steps of Newton's method, or halves where one would leave the interval known to hold
+    it."""
+
+    def turn(state: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, tuple[Scalar, Scalar, Scalar]]:
+        t, low, high = state
+        first, second = at(t)
+        low, high = where(first < 0, t, low), where(first < 0, high, t)
+        step = t - first / second
+        halved = where(high < FURTHEST, (low + high) / 2, 2 * t)
+        inside = where(step > low, where(step < high, 1.0, 0.0), 0.0)
+        return absolute(first) > SEARCH * absolute(slope), (where(inside > 0, step, halved), low, high)
+
+    return iterated(SEARCHES, (1.0, 0.0, FURTHEST), turn)[0]
