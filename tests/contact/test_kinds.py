@@ -259,6 +259,7 @@ def test_tunnels_are_reported():
         with pytest.warns(RuntimeWarning, match="ball of ball passed through sheet of world"):
             run = qdot.simulate(model, start, 0.05, 0.01, contact=kind)
         assert [passed.time for passed in run.tunnels] == [0.01]
+        assert pickle.loads(pickle.dumps(run)).tunnels == run.tunnels
     assert qdot.simulate(model, start, 0.05, 0.01, contact="lcp").tunnels == ()
     slow = qdot.simulate(model, ([0.0], [1.0]), 1.2, 0.01, contact="penalty")
     assert slow.tunnels == ()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
-BLOCK = 1024
+BLOCK = 256
 """Rows that run all steps before the next ones begin."""
 
 EFFORTS = 256

@@ -36,7 +36,7 @@ def multipliers_of(
     system: System,
     parameters: Mapping[str, Array],
     timing: tuple[float, float],
-) -> Later:
+) -> Later[Array]:
     """The force of each constraint row at all records that there are now; each is found out once."""
     count = len(records.parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -237,13 +238,20 @@ def stabilisation_of(given: Any) -> Stabilisation:
 def contact_of(model: Model, given: Any) -> Kind | None:
     """How bodies touch; all that may touch must have shapes of which a step can be made."""
     kind = kind_of(given)
-    for pair in pairs(model) if kind is not None else ():
-        names = f"{part_name(model, pair.first)} and {part_name(model, pair.second)}"
+    if kind is not None:
+        _require_meetings(model)
+    return kind
+
+
+@lru_cache(maxsize=64)
+def _require_meetings(model: Model) -> None:
+    """Raise where two shapes may touch of which no step can be made."""
+    for pair in pairs(model):
         try:
             meeting(pair.first.shape, pair.second.shape)
         except GeometryError as error:
+            names = f"{part_name(model, pair.first)} and {part_name(model, pair.second)}"
             raise ModelError(f"model {model.name!r}: {names} may touch: {error}") from error
-    return kind
 
 
 def integrator_for(contact: Kind | None, given: Any) -> Integrator:

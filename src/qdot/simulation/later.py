@@ -1,27 +1,22 @@
-"""Arrays that few look at: computed when they are first asked for."""
+"""What few look at: found out when it is first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
-class Later:
+class Later(Generic[T]):
     """What a function without arguments finds; it is called once."""
 
-    def __init__(self, find: Callable[[], Array]) -> None:
-        self._find: Callable[[], Array] | None = find
-        self._found = np.empty(0)
+    def __init__(self, find: Callable[[], T]) -> None:
+        self._find: Callable[[], T] | None = find
+        self._found: list[T] = []
 
     @property
-    def array(self) -> Array:
+    def value(self) -> T:
         if self._find is not None:
-            self._found, self._find = self._find(), None  # with all that it held
-        return self._found
+            self._found, self._find = [self._find()], None  # with all that it held
+        return self._found[0]

@@ -1,4 +1,5 @@
-"""Memory for the states of runs: rows of records, the batch lying next to each other."""
+"""Memory for the states of runs: rows of records. Of a batch, numbers of one kind lie next to each other, as vectors
+read them; where a rollout sorts its runs, the numbers of one run do."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from qdot.backends.memory import LINE, aligned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +24,17 @@ class Records:
     """The rows that are kept of a simulation: of its state, and of results that belong to the step before a row."""
 
     def __init__(
-        self, state: Mapping[str, Array], results: Mapping[str, int], batch: int | None, dtype: np.dtype[Any]
+        self,
+        state: Mapping[str, Array],
+        results: Mapping[str, int],
+        batch: int | None,
+        dtype: np.dtype[Any],
+        *,
+        are_sorted: bool = False,
     ) -> None:
-        """`state` is the first row, (n,) or (batch, n) of each name; results have none there yet."""
-        self.batch, self.dtype = batch, dtype
+        """`state` is the first row, (n,) or (batch, n) of each name; results have none there yet. `are_sorted`: the
+        runs of a batch, by a rollout."""
+        self.batch, self.dtype, self.are_sorted = batch, dtype, are_sorted
         self.state = {name: array.shape[-1] for name, array in state.items()}
         self.results = dict(results)
         first = self._room(self.state | self.results, 1)
@@ -76,5 +86,13 @@ class Records:
     def _room(self, sizes: Mapping[str, int], rows: int) -> dict[str, Array]:
         if self.batch is None:
             return {name: np.empty((rows, size), self.dtype) for name, size in sizes.items()}
+        if self.are_sorted:
+            return {name: self._rows_together((rows, self.batch), size) for name, size in sizes.items()}
         found = {name: np.empty((rows, size, self.batch), self.dtype) for name, size in sizes.items()}
         return {name: x.transpose(0, 2, 1) for name, x in found.items()}
+
+    def _rows_together(self, shape: tuple[int, int], size: int) -> Array:
+        """(*shape, size), each row from the start of a cache line on, unless it is shorter than one."""
+        line = LINE // self.dtype.itemsize
+        room: Array = aligned((*shape, size if size < line else -(-size // line) * line), self.dtype)
+        return room[..., :size]

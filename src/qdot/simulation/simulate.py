@@ -6,6 +6,7 @@ import time as clock
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from qdot.simulation.events import Event, Watch, events_of
 from qdot.simulation.explain import Ordinary, explained
 from qdot.simulation.forces import AppliedForce
 from qdot.simulation.integrators import Integrator
+from qdot.simulation.later import Later
 from qdot.simulation.precision import dtype_of, require_countable, require_enough_digits
 from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
@@ -33,7 +35,7 @@ from qdot.simulation.step_program import step_program
 from qdot.simulation.stepping import memory_of, results_of
 from qdot.simulation.system import Constraint, Setup, System
 from qdot.simulation.trajectory import Trajectory
-from qdot.simulation.tunnelling import Passed, passed_through
+from qdot.simulation.tunnelling import Crossed, all_passed
 from qdot.simulation.units import constraint_units
 
 if TYPE_CHECKING:
@@ -164,11 +166,13 @@ class Simulation:
             if "memory" in kept:
                 kept["memory"] = memory_with_room(kept["memory"], self._system, self.integrator, room)
             first |= {name: x for name, x in kept.items() if x.shape[-1] == first[name].shape[-1]}
-        self._records = Records(first, results_of(self._system), batch, self.dtype)
+        sorts = self._system.soft is not None
+        self._records = Records(first, results_of(self._system), batch, self.dtype, are_sorted=sorts)
         last = self._records.last
         self._watch = Watch(model, self.setup.events, batch, self.time, last["q"], last["v"])
         self._spent = 0.0
-        self._tunnels: list[Passed] = []
+        self._crossed: list[Crossed] = []
+        self._warned = False
         projected = self.integrator.settles or isinstance(self.setup.stabilisation, Projection)
         driven = control is not None or tau is not None or bool(self._parameters)
         self._ordinary = Ordinary.of(self._system, self.dt, projected, q, v, driven=driven)
@@ -216,7 +220,7 @@ class Simulation:
             parameters=self._parameters,
             contact=np.nan_to_num(records.array("contact")) if "contact" in records.results else np.empty(0),
             inputs=inputs_of(records, drives) if self.setup.contact is not None else np.empty(0),
-            tunnels=tuple(self._tunnels),
+            passed=Later(partial(all_passed, self.model, tuple(self._crossed))) if self._crossed else (),
             system=self._system,
             checkpoint=Checkpoint(self.start, self.dt, self.integrator.name, count, memory, room),
             computing=self._spent,
@@ -294,10 +298,15 @@ class Simulation:
 
     def _look_for_tunnels(self, window: Mapping[str, Array]) -> None:
         """Warn of shapes that passed through each other; hard contacts look ahead."""
-        found = passed_through(self.model, window, self.start, self.dt) if self._system.may_tunnel else []
-        if found and not self._tunnels:
-            warnings.warn(found[0].told(self.model, self.dt), RuntimeWarning, stacklevel=4)
-        self._tunnels += found
+        crossed = Crossed.of(window, self.start, self.dt) if self._system.may_tunnel else None
+        if crossed is None:
+            return
+        if not self._warned:
+            found = crossed.passed(self.model, slice(1)) or crossed.passed(self.model)
+            self._warned = bool(found)
+            if found:
+                warnings.warn(found[0].told(self.model, self.dt), RuntimeWarning, stacklevel=4)
+        self._crossed.append(crossed)
 
     def _rolled(
         self, done: int, size: int, threads: int | None

@@ -54,7 +54,7 @@ class Trajectory:
     work: Array
     """Work done since the start [J], by entry of the `ledger`."""
     ledger: tuple[str, ...]
-    row_forces: Array | Later
+    row_forces: Array | Later[Array]
     """What `multipliers` are, or will be."""
     row_names: tuple[str, ...]
     drift: Array
@@ -65,8 +65,8 @@ class Trajectory:
     """How well the step before a record obeys the law of contact, see `contact_residuals`."""
     inputs: Array = field(default_factory=lambda: np.empty(0))
     """Controls and joint forces of the step before a record, where bodies touch."""
-    tunnels: tuple[Passed, ...] = ()
-    """Shapes that passed through each other within a step, without a contact; not saved."""
+    passed: tuple[Passed, ...] | Later[tuple[Passed, ...]] = ()
+    """What `tunnels` are, or will be."""
     system: System | None = None
     """What was simulated; neither saved nor pickled where users' functions are in it."""
     parameters: Mapping[str, Array] = field(default_factory=dict)
@@ -85,7 +85,8 @@ class Trajectory:
         return f"<Trajectory of {self.model.name!r}: {runs}{self.records} records, {span}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"system": without_functions(self.system), "row_forces": self.multipliers}
+        found = {"row_forces": self.multipliers, "passed": self.tunnels}
+        return self.__dict__ | {"system": without_functions(self.system)} | found
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────
 
@@ -285,7 +286,12 @@ class Trajectory:
     def multipliers(self) -> Array:
         """Force of each constraint row at a record, with the control of the step that led to it; found out when it is
         first asked for."""
-        return self.row_forces.array if isinstance(self.row_forces, Later) else self.row_forces
+        return self.row_forces.value if isinstance(self.row_forces, Later) else self.row_forces
+
+    @property
+    def tunnels(self) -> tuple[Passed, ...]:
+        """Shapes that passed through each other within a step, unseen; found out when asked for, and not saved."""
+        return self.passed.value if isinstance(self.passed, Later) else self.passed
 
     def constraint_forces(self) -> dict[str, Array]:
         """The force of each constraint at every record, by name.

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+AT_ONCE = 4096
+"""Steps in which somebody passed that are looked at together."""
+
+
 class Passed(NamedTuple):
     """Two shapes, by name and body, that passed through each other in a step that began at this time [s]."""
 
@@ -45,22 +49,53 @@ class Passed(NamedTuple):
         )
 
 
-def passed_through(model: Model, window: Mapping[str, Array], began: float, dt: float) -> list[Passed]:
-    """Of the states of a window, (steps + 1, n), or (steps + 1, batch, n), of a run that began at that time [s]."""
-    q, watched = window["q"], watched_pairs(model)
-    if not window["crossings"].any():  # nor where there is no step
-        return []
-    at, runs = np.nonzero(window["crossings"].reshape(len(q) - 1, -1))
-    times = began + dt * window["count"].reshape(len(q), -1)[:, 0].astype(float)
-    rows = q.reshape(len(q), -1, q.shape[-1])
-    start, end = (world_poses(model, list(rows[k, runs].T)) for k in (at, at + 1))
-    found = []
-    for pair, thin in watched:
-        before, after = (_place(X, pair.second) - _place(X, pair.first) for X in (start, end))
-        for i in np.flatnonzero(np.broadcast_to(_crosses(before, after, thin), at.shape)):
-            names = (part_name(model, pair.first), part_name(model, pair.second))
-            found.append(Passed(names, float(times[at[i]]), int(runs[i]) if q.ndim == 3 else None))
-    return sorted(found, key=lambda one: one.time)
+class Crossed(NamedTuple):
+    """Steps in which shapes passed through each other: when they began [s], which runs of a batch they were of, if it
+    is one, and the configurations before and after, (steps, nq)."""
+
+    times: Array
+    runs: NDArray[np.int64] | None
+    before: Array
+    after: Array
+
+    @staticmethod
+    def of(window: Mapping[str, Array], began: float, dt: float) -> Crossed | None:
+        """Of the states of a window, (steps + 1, n), or (steps + 1, batch, n), of a run that began at that time [s];
+        none where nothing passed."""
+        q = window["q"]
+        if not window["crossings"].any():  # nor where there is no step
+            return None
+        at, runs = np.nonzero(window["crossings"].reshape(len(q) - 1, -1))
+        times = began + dt * window["count"].reshape(len(q), -1)[at, 0].astype(float)
+        rows = q.reshape(len(q), -1, q.shape[-1])
+        return Crossed(times, runs if q.ndim == 3 else None, rows[at, runs], rows[at + 1, runs])
+
+    def passed(self, model: Model, steps: slice = slice(None)) -> list[Passed]:
+        """Who it was, in these of the steps, first things first."""
+        watched, found = watched_pairs(model), []
+        thin, of = np.array([[thick] for _, thick in watched]), [pair for pair, _ in watched]
+        for chunk in np.array_split(np.arange(len(self.times))[steps], -(-len(self.times) // AT_ONCE)):
+            ends = (_centres(model, world_poses(model, list(q[chunk].T))) for q in (self.before, self.after))
+            start, end = (_beside(centres, of, chunk.shape) for centres in ends)
+            for number, i in np.argwhere(_crosses(start, end, thin)):
+                one, two = (part_name(model, part) for part in of[number].parts)
+                run = None if self.runs is None else int(self.runs[chunk[i]])
+                found.append(Passed((one, two), float(self.times[chunk[i]]), run))
+        return sorted(found, key=lambda passed: passed.time)
+
+
+def all_passed(model: Model, crossed: Sequence[Crossed]) -> tuple[Passed, ...]:
+    """Of several windows."""
+    return tuple(one for window in crossed for one in window.passed(model))
+
+
+def _beside(centres: Mapping[int, Vec3], of: Sequence[Pair], shape: tuple[int, ...]) -> Vec3:
+    """Where the second shape of each pair is beside the first, on lanes of pairs and of a shape."""
+    numbers = {name: k for k, name in enumerate(centres)}
+    first, second = ([numbers[id(pair.parts[k])] for pair in of] for k in (0, 1))
+    axes = zip(*centres.values(), strict=True)
+    lanes = [np.stack([np.broadcast_to(x, shape) for x in axis]) for axis in axes]
+    return Vec3(*(x[second] - x[first] for x in lanes))
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +127,8 @@ def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) 
 
 def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
     """Of all shapes that could pass through others."""
-    return {id(part): _place(X, part) for pair, _ in watched_pairs(model) for part in pair.parts}
+    parts = {id(part): part for pair, _ in watched_pairs(model) for part in pair.parts}
+    return {name: _place(X, part) for name, part in parts.items()}
 
 
 def _passes(row: Scalars) -> Scalar:
