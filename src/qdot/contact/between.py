@@ -31,8 +31,7 @@ from qdot.spatial import Transform
 LEAST_FRICTION = 1e-5
 """Of a cone that has friction at all: without any it would have no inside."""
 
-
-BETWEEN, APART = 2.0**20, 2.0**10
+FIRST_NUMBER, APART = 2.0**20, 2.0**10
 """Numbers of touches between bodies: from this one on, above all others; and how far those of two bodies lie apart."""
 
 Kinds: TypeAlias = tuple[type[Shape], type[Shape]]
@@ -85,7 +84,7 @@ class Place:
     @property
     def number(self) -> Scalar:
         """By which a touch of these bodies is known."""
-        return BETWEEN + self.first + APART * self.second
+        return FIRST_NUMBER + self.first + APART * self.second
 
     def weight(self, model: Model) -> Scalar:
         """How easily the two bodies move together."""

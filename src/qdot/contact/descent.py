@@ -26,23 +26,22 @@ class Sloping(Protocol):
 
 
 M = TypeVar("M", bound=Sloping)
-A = TypeVar("A")
 
 
 def minimised(
-    guess: A,
-    met: Callable[[A], M],
-    improved: Callable[[A, M], tuple[A, Scalar]],
+    guess: list[Scalar],
+    met: Callable[[list[Scalar]], M],
+    improved: Callable[[list[Scalar], M], tuple[list[Scalar], Scalar]],
     *,
     scale: float,
     tolerance: float,
     limit: int,
-) -> tuple[A, Scalar]:
+) -> tuple[list[Scalar], Scalar]:
     """Where a cost is least, from a guess of it, and the steps that took: `met` tells what is there, and `improved`
     takes a step and tells what it gained. It stops where a step gains less than the tolerance, or the slope is less,
     in units of 1/scale."""
 
-    def turn(state: tuple[A, Scalar, Scalar]) -> tuple[Scalar, tuple[A, Scalar, Scalar]]:
+    def turn(state: tuple[list[Scalar], Scalar, Scalar]) -> tuple[Scalar, tuple[list[Scalar], Scalar, Scalar]]:
         a, gain, turns = state
         here = met(a)
         left = scale * sum((absolute(x) for x in here.g), start=0)

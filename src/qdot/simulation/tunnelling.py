@@ -74,7 +74,8 @@ class Crossed(NamedTuple):
         """Who it was, in these of the steps, first things first."""
         watched, found = watched_pairs(model), []
         thin, of = np.array([[thick] for _, thick in watched]), [pair for pair, _ in watched]
-        for chunk in np.array_split(np.arange(len(self.times))[steps], -(-len(self.times) // AT_ONCE)):
+        asked = np.arange(len(self.times))[steps]
+        for chunk in np.array_split(asked, -(-len(asked) // AT_ONCE)):
             ends = (_centres(model, world_poses(model, list(q[chunk].T))) for q in (self.before, self.after))
             start, end = (_beside(centres, of, chunk.shape) for centres in ends)
             for number, i in np.argwhere(_crosses(start, end, thin)):
