@@ -65,7 +65,7 @@ class Pool:
         known = set(block.parameters) | constants
         tests: list[Test] = []
         while True:
-            found = _test(block, state)
+            found = tested(block, state)
             if found is None or _is_long(found.code):
                 break
             given, inner = found.region.extra
@@ -98,7 +98,7 @@ class Pool:
         return Pool(tuple(tests), block, alone, deeper, tuple(truths), after, tuple(left), tuple(kept), places)
 
 
-def _test(block: Block, state: Sequence[int]) -> Test | None:
+def tested(block: Block, state: Sequence[int]) -> Test | None:
     """A block that is one region after some code: what it gives is what the region does, and else the state."""
     code = [step for step in block.code if step.op != "item"]
     if not code or code[-1].op != "when":

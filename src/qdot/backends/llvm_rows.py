@@ -6,6 +6,7 @@ lanes, and is read by one pointer; where lanes are at turns of their own (see `l
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from qdot.backends.llvm_lines import Lines
@@ -49,13 +50,14 @@ class Rows(Lines):
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def row(self, head: str, step: Instruction) -> None:
-        """A `scan`'s row in turn %i.head: constants for all lanes, and vectors from the tile.
+    def row(self, head: str, step: Instruction, wanted: Collection[int] | None = None) -> None:
+        """A `scan`'s row in turn %i.head: constants for all lanes, and vectors from the tile; of the parameters that
+        are wanted, or of all.
 
         A line of a table has all that a turn needs, so that one pointer moves on, not one for each column; columns that
         lie equally far apart in all turns are found by one entry.
         """
-        numbers, groups = self._columns(step)
+        numbers, groups = self._columns(step, wanted)
         for p, number in zip(numbers, self._line("numbers", list(numbers.values()), head), strict=True):
             self.names[p] = self.broadcast(number, number[1:])
         offsets = self._line("offsets", [offsets for offsets, _ in groups], head)
@@ -123,12 +125,14 @@ class Rows(Lines):
         given = f"{v.type} {value}, <{W} x ptr> {pointers}, i32 {v.bytes}, <{W} x i1> {mask}"
         self.lines.append(f"  call void {function}({given})")
 
-    def _columns(self, step: Instruction) -> _Columns:
+    def _columns(self, step: Instruction, wanted: Collection[int] | None = None) -> _Columns:
         numbers: dict[int, list[str]] = {}
         lying: dict[tuple[int, ...], dict[int, int]] = {}
         """By how far places are from that of the first turn: the parameters and those places."""
         for p, column in zip(step.extra[1].parameters, columns_of(step), strict=False):
             values = [self.tile.same.get(a, a) for a in column]
+            if wanted is not None and p not in wanted:
+                continue
             if all(a in self.values for a in values):
                 numbers[p] = [self.vectors.literal(self.values[a]) for a in values]
             else:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from qdot.backends.llvm_kernel import kernel
+from qdot.backends.llvm_lists import make_list, through_list
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
 from qdot.backends.llvm_parts import is_truth, operands
@@ -97,6 +98,8 @@ class Writer(Rows):
                 if a not in here and a in defined:
                     self.fetch(a, defined[a])
                     here.add(a)
+            for scan, place in self.tile.lists.made.get(step.results[0], ()) if step.results else ():
+                make_list(self, scan, place)
             self.step_and_store(step)
             here.update(step.results)
 
@@ -145,7 +148,7 @@ class Writer(Rows):
         scalar = f"%f.{head}"
         self.lines.append(f"  {scalar} = uitofp i64 {counter} to {self.vectors.scalar}")
         self.names[block.parameters[0]] = self.broadcast(scalar, head)
-        results = self._inner(block)
+        results = self.inner(block)
         self.lines.append(f"  %n.{head} = add i64 {counter}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {count}")
         self.extend(turn, f"%n.{head}", self.label)
@@ -165,7 +168,7 @@ class Writer(Rows):
         turn = self.phi(f"%i.{head}", "i64", [("0", before)])
         mask = self.phi(f"%m.{head}", f"<{W} x i1>", [(self.active or "splat (i1 true)", before)])
         phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in zip(block.parameters, initial, strict=True)]
-        condition, *stepped = self._inner(block, f"%m.{head}")
+        condition, *stepped = self.inner(block, f"%m.{head}")
         self.lines.append(f"  %on.{head} = and <{W} x i1> %m.{head}, {condition}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %left.{head} = icmp ult i64 %i.{head}, {limit}")
@@ -201,7 +204,7 @@ class Writer(Rows):
         self.names.update(zip(block.parameters, rest[:given], strict=True))
         around, self.before = self.before, {}
         chosen = []
-        for k, (x, y) in enumerate(zip(self._inner(block, condition), otherwise, strict=True)):
+        for k, (x, y) in enumerate(zip(self.inner(block, condition), otherwise, strict=True)):
             if self.is_kept(x, y):
                 chosen.append(x)
             else:
@@ -248,7 +251,7 @@ class Writer(Rows):
         for k, (a, place) in enumerate(captured.items()):
             self.names[a] = f"%shared{k}.{head}"
             self.load(place, self.names[a])
-        results = self._inner(block)
+        results = self.inner(block)
         self.names.update(outside)
         self.lines.append(f"  %out.{head} = mul i64 %i.{head}, {size}")
         for k, x in enumerate(results):
@@ -269,7 +272,8 @@ class Writer(Rows):
 
     def _scan(self, step: Instruction) -> None:
         """A counted loop; tables tell for each turn where in the tile its operands lie, or what constants they are.
-        Where few lanes need a turn, and it is long, turns are pooled."""
+        Where few lanes need a turn, and it is long, turns are pooled; where it is known which turns are needed, the
+        loop goes through these."""
         turns, block = step.extra
         T, columns = self.vectors.type, columns_of(step)
         carried = [self.names[a] for a in step.args[turns * len(columns) :]]
@@ -280,6 +284,9 @@ class Writer(Rows):
             results = pooled(self, step, *self.tile.pools[step.results[0]])
             self.names.update(zip(step.results, results, strict=True))
             return
+        if step.results[0] in self.tile.lists.read:
+            through_list(self, step, self.tile.lists.read[step.results[0]], carried)
+            return
         head, end, before = self.new_label("scan"), self.new_label("end"), self.label
         self.lines.append(f"  br label %{head}")
         self.open(head)
@@ -287,7 +294,7 @@ class Writer(Rows):
         own = zip(block.parameters[len(columns) :], carried, strict=True)
         phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in own]
         self.row(head, step)
-        results = self._inner(block)
+        results = self.inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
         self.extend(turn, f"%n.{head}", self.label)
@@ -321,7 +328,7 @@ class Writer(Rows):
             self.lines.append(f"  %where{k}.{head} = getelementptr {S}, ptr %where.{head}, i64 {k}")
             self.lines.append(f"  %entry{k}.{head} = load {S}, ptr %where{k}.{head}, !invariant.load !1")
             self.names[p] = self.broadcast(f"%entry{k}.{head}", f"{k}.{head}")
-        results = self._inner(block)
+        results = self.inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, %last.{head}")
         self.extend(turn, f"%n.{head}", self.label)
@@ -333,7 +340,7 @@ class Writer(Rows):
         for r, x, y in zip(step.results, results, carried, strict=True):
             self.phi(self.name(r), T, [(x, last), (y, before)])
 
-    def _inner(self, block: Block, active: str = "") -> list[str]:
+    def inner(self, block: Block, active: str = "") -> list[str]:
         """A nested block, for lanes that are active; what it pairs is not seen outside."""
         paired, self.paired = self.paired, dict(self.paired)
         around, self.active = self.active, active or self.active

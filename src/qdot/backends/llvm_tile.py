@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qdot.backends.llvm_lists import Lists
 from qdot.backends.llvm_parts import Parts
 from qdot.backends.llvm_pool import Pool
 from qdot.compiler.ops import OPS
@@ -32,6 +33,7 @@ class Tile:
     """What regions are given, by the values that this is outside of all of them."""
     pools: dict[int, tuple[Pool, int]]
     """By the first result of a `scan` that is pooled: how, and where its memory begins."""
+    lists: Lists
     parts: Parts
     carried: dict[int, int]
     """Places of what one part of a long program leaves to another."""
@@ -75,13 +77,16 @@ class Tile:
             if pool is not None:
                 pools[step.results[0]] = pool, size
                 size += pool.places
+        lists = Lists.of(program, same, pools, size)
+        size += lists.size
         carried = {value: size + place for value, place in parts.places.items()}
         size += parts.size
         if turns is None or laid is None:
-            return Tile(slots, operands, captured, rows, same, pools, parts, carried, {}, [], size)
+            return Tile(slots, operands, captured, rows, same, pools, lists, parts, carried, {}, [], size)
         arrays = {array: (size + place, stride) for array, (place, stride) in laid.places.items()}
         beyond = [(value, size + place) for value, place in laid.beyond]
-        tile = Tile(slots, operands, captured, rows, same, pools, parts, carried, arrays, beyond, size + laid.size)
+        size += laid.size
+        tile = Tile(slots, operands, captured, rows, same, pools, lists, parts, carried, arrays, beyond, size)
         slots.update((value, tile.place(value)) for value in program.body.results if value not in slots)
         return tile
 
