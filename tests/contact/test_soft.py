@@ -69,6 +69,12 @@ def states(m: mujoco.MjModel, random: np.random.Generator):
         yield d
 
 
+def is_curved(m: mujoco.MjModel, d: mujoco.MjData) -> bool:
+    """Whether an ellipsoid meets something that is no plane."""
+    kinds = m.geom_type[d.contact.geom]
+    return bool(((kinds == mujoco.mjtGeom.mjGEOM_ELLIPSOID).any(axis=1) & (kinds[:, 0] != 0)).any())
+
+
 @pytest.mark.no_cover
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.path.parent.name}-{file.path.stem}")
@@ -87,10 +93,10 @@ def test_forces_are_those_of_mujoco(file, cone):
     model = qdot.assemble(replace(described, options=replace(described.options, cone=cone)))
     bridge = qdot.convert.mujoco(model)
     rows = [
-        (d.qpos.copy(), d.qvel.copy(), d.qfrc_smooth + d.qfrc_bias, d.qfrc_constraint.copy(), d.nefc)
+        (d.qpos.copy(), d.qvel.copy(), d.qfrc_smooth + d.qfrc_bias, d.qfrc_constraint.copy(), d.nefc, is_curved(m, d))
         for d in states(m, np.random.default_rng(1))
     ]
-    qpos, qvel, smooth, constraint, counts = (np.array(column) for column in zip(*rows, strict=True))
+    qpos, qvel, smooth, constraint, counts, curved = (np.array(column) for column in zip(*rows, strict=True))
     q, v = bridge.q_from(qpos), bridge.v_from(qpos, qvel)
     given, wanted = bridge.tau_from(qpos, smooth), bridge.tau_from(qpos, constraint)
     q, v, given = (list(x.T) for x in (q, v, given))
@@ -106,8 +112,10 @@ def test_forces_are_those_of_mujoco(file, cone):
     size = np.maximum(1.0, np.abs(wanted).max(axis=1))
     error = np.abs(found_forces - wanted).max(axis=1) / size
     assert counts.sum() > STATES / 4
-    # Where a quadruped's ellipsoid meets its legs, MuJoCo's collider goes round in small steps, and leaves more.
-    assert error.max() < (1e-5 if file.path.stem == "quadruped" else 1e-6), (error.argmax(), error.max())
+    assert error[~curved].max() < 1e-6, (error.argmax(), error.max())
+    # Where an ellipsoid meets a body, as a quadruped's trunk its legs, MuJoCo's collider ends up to 3e-11 m above the
+    # least distance (ours 1e-12, by the closed form for points), so its points are micrometres beside the nearest.
+    assert error.max() < 1e-5, (error.argmax(), error.max())
 
 
 SCENE = """

@@ -22,7 +22,7 @@ from qdot.collision.rounding import Around, around, gap
 from qdot.collision.touch import FAR
 from qdot.collision.vectors import axis
 from qdot.contact.places import put
-from qdot.contact.weights import weights
+from qdot.contact.weights import Weights
 from qdot.description import Softness
 from qdot.geometry import HeightField, Plane, Shape, Sphere
 from qdot.model.model import Model
@@ -86,9 +86,9 @@ class Place:
         """By which a touch of these bodies is known."""
         return FIRST_NUMBER + self.first + APART * self.second
 
-    def weight(self, model: Model) -> Scalar:
+    def weight(self, model: Model, known: Weights) -> Scalar:
         """How easily the two bodies move together."""
-        pairs = zip(self._is(model, self.first), self._is(model, self.second), weights(model).along, strict=True)
+        pairs = zip(self._is(model, self.first), self._is(model, self.second), known.along, strict=True)
         return sum(((x + y) * w for x, y, w in pairs), start=0)
 
     @staticmethod

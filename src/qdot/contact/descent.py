@@ -94,7 +94,7 @@ def minimised(
     met: Callable[[list[Scalar]], M],
     step: Callable[[list[Scalar], M], list[Scalar]],
     *,
-    scale: float,
+    scale: Scalar,
     tolerance: float,
     limit: int,
 ) -> tuple[list[Scalar], Scalar]:

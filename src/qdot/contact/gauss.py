@@ -77,8 +77,8 @@ class Problem:
     rare: list[Rowed]
     causes: list[str]
     """Of each constraint on the ground, by rows, rare: why it acts."""
-    scale: float
-    """Of costs and forces that are no longer worth a step: 1/(trace of M)."""
+    scale: Scalar
+    """Of costs and forces that are no longer worth a step: 1/(trace of M at home)."""
     tolerance: float = 1e-8
     limit: int = 100
     overlap: Scalar = 0.0

@@ -202,7 +202,7 @@ class _Root:
 # -- sweeps ------------------------------------------------------------------------------------------------------------
 
 
-def _swept(scale: float, rubbing: Sequence[_Rubbing], state: _State) -> _State:
+def _swept(scale: Scalar, rubbing: Sequence[_Rubbing], state: _State) -> _State:
     """After one sweep."""
     z, friction, gained = list(state.z), [], state.more
     for rub, f in zip(rubbing, state.f, strict=True):

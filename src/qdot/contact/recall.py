@@ -22,6 +22,7 @@ from qdot.contact.constraints import Rowed
 from qdot.contact.places import put
 from qdot.contact.soft_laws import Bound
 from qdot.contact.soft_rows import frictions, limits
+from qdot.contact.weights import weights
 from qdot.model.model import Model
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def remembered_size(model: Model) -> int:
     if model.nv < LARGE:
         return 0
     q, v = model.home().tolist(), [0.0] * model.nv
-    return len(frictions(model, q, v, 1.0)) + len(limits(model, q, v, 1.0)) + PLACES * _width(model)
+    known = weights(model)
+    return len(frictions(model, q, v, 1.0, known)) + len(limits(model, q, v, 1.0, known)) + PLACES * _width(model)
 
 
 def _width(model: Model) -> int:

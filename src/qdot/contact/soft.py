@@ -5,19 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-
-import numpy as np
 
 from qdot.algebra import Scalar, Scalars, maximum
 from qdot.algorithms.configuration import carried_rate
 from qdot.algorithms.constraints.rows import Rows
-from qdot.algorithms.crba import mass_matrix
 from qdot.algorithms.frames import root_frame
 from qdot.algorithms.kinematics import world_poses
 from qdot.contact.gauss import Problem, body_motions
 from qdot.contact.soft_contacts import Moving, between_bodies, on_ground
 from qdot.contact.soft_rows import equalities, frictions, limits
+from qdot.contact.weights import Weights, weights
 from qdot.errors import ValueShapeError
 from qdot.model.model import Model
 from qdot.spatial import Inertia
@@ -53,36 +50,32 @@ def soft_problem(
     dt: Scalar,
     kind: Soft,
     more: Sequence[Rows] = (),
+    known: Weights | None = None,
 ) -> Problem:
     """What the acceleration minimises under joint forces f, (nv,), that no soft constraint makes, velocity products and
-    weight among them. `more` are constraints of users'."""
+    weight among them. `more` are constraints of users'; `known` is how easily things move, where constants of the model
+    are no numbers."""
+    known = known or weights(model)
     at = root_frame(model, q)
     X = at.places or world_poses(model, q)
     inertias = [Inertia.zero(), *(at.placed(body.index, body.inertia) for body in model.bodies)]
     turned = carried_rate(model, v)
     V, V_turned = (body_motions(model, at, x) for x in (v, turned))
-    of = Moving(at, X, V, V_turned, list(v), turned)
+    of = Moving(at, X, V, V_turned, list(v), turned, known)
     between, ground = between_bodies(model, of, dt, kind.room), on_ground(model, of, dt)
     rare = between.found
     rowed = {
-        "constraints": equalities(model, q, v, dt, more),
-        "friction": frictions(model, q, v, dt),
-        "limits": limits(model, q, v, dt),
+        "constraints": equalities(model, q, v, dt, known, more),
+        "friction": frictions(model, q, v, dt, known),
+        "limits": limits(model, q, v, dt, known),
     }
     causes = ["contacts"] * len(ground.found) + [cause for cause, rows in rowed.items() for _ in rows]
     options = model.description.options
     return Problem(
         model, at, inertias, list(f), ground.found, [row for rows in rowed.values() for row in rows], rare,
-        causes + ["contacts"] * len(rare), scale_of(model),
+        causes + ["contacts"] * len(rare), 1 / maximum(known.total, 1e-15),
         options.tolerance if kind.tolerance is None else kind.tolerance,
         options.iterations if kind.iterations is None else kind.iterations,
         maximum(between.overlap, ground.overlap), between.missed,
         options.noslip_iterations if kind.noslip is None else kind.noslip, options.noslip_tolerance,
     )  # fmt: skip
-
-
-@lru_cache(maxsize=64)
-def scale_of(model: Model) -> float:
-    """1/(trace of M at home)."""
-    M = np.array(mass_matrix(model, model.home().tolist()), dtype=float)
-    return 1 / max(float(np.trace(M)), 1e-15)

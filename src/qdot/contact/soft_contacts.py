@@ -20,7 +20,7 @@ from qdot.contact.constraints import Ground, Rowed, plus, six
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
 from qdot.contact.softness import TINY, pull
-from qdot.contact.weights import weights
+from qdot.contact.weights import Weights
 from qdot.geometry import Capsule, Plane
 from qdot.model.model import Model
 from qdot.spatial import Motion, Transform
@@ -106,7 +106,7 @@ def wanted_of(
 
 class Moving(NamedTuple):
     """How bodies are and move, in the one frame of `at`: poses, velocities, and what axes that turn do to velocities,
-    which no contact is asked to undo; and the same velocities of the freedoms."""
+    which no contact is asked to undo; the same velocities of the freedoms; and how easily they move."""
 
     at: Frames
     X: Sequence[Transform]
@@ -114,6 +114,7 @@ class Moving(NamedTuple):
     turned: Sequence[Motion]
     v: Sequence[Scalar]
     turned_v: Sequence[Scalar]
+    weights: Weights
 
 
 class Parted(NamedTuple):
@@ -179,8 +180,9 @@ class _Spot(NamedTuple):
 
 def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
     """The touches of a pair of which one stands still."""
-    body, kind, known, level = _moving_body(model, pair), Kind.of(pair), weights(model), _level(pair)
-    side, weight = (1 if body == pair.second.body else -1), known.along[pair.first.body] + known.along[pair.second.body]
+    body, kind, level = _moving_body(model, pair), Kind.of(pair), _level(pair)
+    side, along = (1 if body == pair.second.body else -1), of.weights.along
+    weight = along[pair.first.body] + along[pair.second.body]
 
     def touching(given: tuple[Transform, Motion, Motion]) -> list[_Spot]:
         place, V, turned = given
@@ -263,7 +265,7 @@ def _rowed(
     def built(row: list[Scalar]) -> list[Scalar]:
         place = Place(row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), *row[7:])
         J = place_rows(model, of.at, place, n, freedoms)
-        D, d = stiffness_of(model, kind, place.distance, place.weight(model))
+        D, d = stiffness_of(model, kind, place.distance, place.weight(model, of.weights))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
         return [D, *wanted, *(x for row in J for x in row.values())]
 

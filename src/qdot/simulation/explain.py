@@ -280,7 +280,7 @@ def _as_many(found: Iterator[Finding]) -> Iterator[Finding]:
 def own_system(system: System, bad: Bad, held: Mapping[str, Any]) -> System:
     """With the constants of the run that failed."""
     given = {}
-    for path in held.keys() - {"timing", "control", "tau"}:
+    for path in held.keys() - {"timing", "weights", "control", "tau"}:
         values = np.asarray(held[path])
         given[path] = (values[bad.row] if values.ndim > len(shape_of(system.model, path)) else values).tolist()
     model = with_parameters(system.model, given) if given else system.model

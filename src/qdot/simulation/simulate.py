@@ -30,6 +30,7 @@ from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
 from qdot.simulation.records import Records
 from qdot.simulation.room import found_no_room, memory_with_room, missed_in_step, room_of, with_more_room, with_room
+from qdot.simulation.softly import weights_of
 from qdot.simulation.stabilisation import Projection, Stabilisation
 from qdot.simulation.step_program import step_program
 from qdot.simulation.stepping import memory_of, results_of
@@ -121,8 +122,7 @@ class Simulation:
             arguments.require_no_other_start(start, activation)
             state, activation, dt, start = before.resumption(model, dt)
             parameters = before.parameters if parameters is None else parameters
-        self._dt = arguments.step_of(model, dt)
-        self._start = arguments.start_of(start)
+        self._dt, self._start = arguments.step_of(model, dt), arguments.start_of(start)
         self._asked = arguments.contact_of(model, contact)
         room = None if before is None or before.checkpoint is None else before.checkpoint.room
         kind = with_room(model, self._asked, room)
@@ -133,8 +133,8 @@ class Simulation:
         w = arguments.vector(model, "activation", np.zeros(model.na) if activation is None else activation)
         self._parameters = {p: x.astype(self.dtype) for p, x in arguments.parameters_of(parameters).items()}
         rows = {name: len(x) if x.ndim == 2 else None for name, x in (("q", q), ("v", v), ("activation", w))}
-        for path, values in self._parameters.items():
-            rows[path] = arguments.rows_of(values, constants.shape_of(model, path), path)
+        for path, x in self._parameters.items():
+            rows[path] = arguments.rows_of(x, constants.shape_of(model, path), path)
         batch = arguments.batch_of(rows)
         self._control = Drive.of(control, "control", model.nu, batch, self.dtype)
         self._tau = Drive.of(tau, "tau", model.nv, batch, self.dtype)
@@ -170,13 +170,12 @@ class Simulation:
         self._records = Records(first, results_of(self._system), batch, self.dtype, are_sorted=sorts)
         last = self._records.last
         self._watch = Watch(model, self.setup.events, batch, self.time, last["q"], last["v"])
-        self._spent = 0.0
+        self._spent, self._warned = 0.0, False
         self._crossed: list[Crossed] = []
-        self._warned = False
         projected = self.integrator.settles or isinstance(self.setup.stabilisation, Projection)
         driven = control is not None or tau is not None or bool(self._parameters)
         self._ordinary = Ordinary.of(self._system, self.dt, projected, q, v, driven=driven)
-        self._program = self._compiled()
+        self._program, self._weights = self._compiled(), weights_of(self._system, self._parameters, self.dtype)
         self._known: dict[str, Array] = {}
         """What functions of Python's said for the next step already."""
 
@@ -385,7 +384,8 @@ class Simulation:
 
     def _inputs(self, done: int, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is held, and what has a row for each step, of the piece that begins after `done` steps of this run."""
-        held: dict[str, Any] = {"timing": np.array([self.start, self.dt], self.dtype), **self._parameters}
+        timing = np.array([self.start, self.dt], self.dtype)
+        held: dict[str, Any] = {"timing": timing, **self._parameters, **self._weights}
         driven: dict[str, Any] = {}
         for name, drive in (("control", self._control), ("tau", self._tau)):
             if drive.rows is not None:

@@ -3,20 +3,29 @@ all soft."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from qdot.algebra import Scalar, where
+import numpy as np
+
+from qdot.algebra import Scalar, as_array, scalars_in, where
 from qdot.algebra.rounding import or_rounding
 from qdot.algorithms.frames import root_frame
 from qdot.algorithms.rnea import newton_euler
 from qdot.contact.gauss import Found, Problem
 from qdot.contact.soft import CAUSES, Soft, soft_problem
+from qdot.contact.weights import weights_on_lanes
+from qdot.programs import parameters as constants
 from qdot.simulation.phase import Phase
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from qdot.simulation.system import Inputs, System
+
+    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,25 @@ def solved_at(
     return known[id(phase)][1:]
 
 
+def weights_of(system: System, parameters: Mapping[str, Array], dtype: np.dtype[Any]) -> dict[str, Array]:
+    """What steps are told of runs with constants of their own, by name: how easily things move, a row for each run, or
+    one for all."""
+    if not parameters or system.soft is None:
+        return {}
+    given: dict[str, Any] = {}
+    for path, x in parameters.items():
+        axes = len(constants.shape_of(system.model, path))
+        lanes = np.moveaxis(x.astype(float), -1, 0) if axes else x.astype(float)
+        given[path] = x.tolist() if x.ndim == axes else [*lanes] if axes else lanes
+    found = weights_on_lanes(constants.with_parameters(system.model, given))
+    return {"weights": as_array(list(scalars_in(found))).astype(dtype)}
+
+
 def problem_of(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list[Scalar]) -> Problem:
     """Under these joint forces beside velocity products and weight."""
     model = system.model
     c, _ = newton_euler(model, phase.q, phase.v, [0] * model.nv, frames=root_frame)
     more = [constraint.rows(model, phase.time, phase.q, phase.v) for constraint in system.setup.constraints]
     f = [x - y for x, y in zip(total, c, strict=True)]
-    problem = soft_problem(model, phase.q, phase.v, f, inputs.dt, kind, more)
+    problem = soft_problem(model, phase.q, phase.v, f, inputs.dt, kind, more, system.weights)
     return replace(problem, tolerance=or_rounding(problem.tolerance, 128))  # of less, rounding decides

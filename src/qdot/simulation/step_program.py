@@ -25,7 +25,7 @@ def step_program(
 
 @lru_cache(maxsize=64)
 def _compiled(model: Model, setup: Setup, integrator: Integrator, parameters: tuple[str, ...], dtype: str) -> Compiled:
-    inputs = shapes(System(model, setup), integrator)
+    inputs = shapes(System(model, setup), integrator, varied=bool(parameters))
     options = {"setup": setup, "integrator": integrator}
     try:
         return Compiled(Request(stepped, model, parameters, (), options, inputs=inputs), dtype=dtype)

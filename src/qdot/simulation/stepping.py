@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from qdot.algebra import Scalar, Scalars
+from qdot.algebra import Scalar, Scalars, scalars_in
 from qdot.algorithms.frames import Choice, body_frames, root_frame
 from qdot.algorithms.limits import limited
 from qdot.compiler.program import EFFORT
 from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
 from qdot.contact.recall import remembered_size
 from qdot.contact.soft import Soft
+from qdot.contact.weights import Weights, weights
 from qdot.model.model import Model
 from qdot.simulation.bounds import Stops
 from qdot.simulation.impacts import Bouncing
@@ -37,18 +38,20 @@ def stepped(
     control: Scalars,
     tau: Scalars,
     timing: Scalars,
+    weights: Scalars = (),
     *,
     setup: Setup,
     integrator: Integrator,
     frames: Choice = body_frames,
 ) -> dict[str, Any]:
     """The state after one step. `timing` is (start, dt) [s], and `count`, one number, how many steps were done since
-    the start: time is counted, not summed up, so that it does not drift."""
+    the start: time is counted, not summed up, so that it does not drift. `weights`, of soft contact, are given where
+    constants of the model are inputs."""
     if isinstance(setup.contact, Soft):  # which needs all in one frame
         frames = root_frame
-    system = System(model, setup, frames)
+    system = System(model, setup, frames, Weights.of_row(model, weights) if weights else None)
     if integrator.settles and not system.is_bounded:
-        system = System(model, replace(setup, stabilisation=Drifting()), frames)
+        system = replace(system, setup=replace(setup, stabilisation=Drifting()))
     start, dt = timing
     own, guess = memory_parts(system, integrator, memory)
     inputs = Inputs(list(control), list(tau), dt, guess=guess)
@@ -144,7 +147,10 @@ def results_of(system: System) -> dict[str, int]:
     return found | ({"events": len(system.setup.events)} if system.setup.events else {})
 
 
-def shapes(system: System, integrator: Integrator) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Of the inputs that are no vectors of the model."""
+def shapes(system: System, integrator: Integrator, *, varied: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Of the inputs that are no vectors of the model; `varied`: where constants of it are inputs."""
     memory = len(memory_of(system, integrator))
-    return ("count", (1,)), ("work", (len(system.ledger),)), ("memory", (memory,)), ("timing", (2,))
+    own = ("count", (1,)), ("work", (len(system.ledger),)), ("memory", (memory,)), ("timing", (2,))
+    if not varied or system.soft is None:
+        return own
+    return (*own, ("weights", (len(list(scalars_in(weights(system.model)))),)))

@@ -37,6 +37,7 @@ from qdot.contact.penalty import penalty
 from qdot.contact.points import told
 from qdot.contact.problem import largest
 from qdot.contact.soft import CAUSES as SOFT_CAUSES, Soft
+from qdot.contact.weights import Weights
 from qdot.model.model import Model
 from qdot.simulation.bounds import Holding, LimitKind, Stops, held, stopped
 from qdot.simulation.events import Event
@@ -113,6 +114,8 @@ class System:
     model: Model
     setup: Setup
     frames: Choice = body_frames
+    weights: Weights | None = None
+    """How easily things move, of soft contact, where constants of the model are no numbers."""
 
     # -- forces --------------------------------------------------------------------------------------------------------
 
