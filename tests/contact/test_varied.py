@@ -61,6 +61,8 @@ def test_runs_with_constants_of_their_own(path: str) -> None:
         own = with_parameters(model, {path: value.tolist()})
         alone = qdot.simulate(own, (state[0][k], state[1][k]), 0.3, 0.002, **options)
         np.testing.assert_allclose(many.q[k], alone.q, atol=1e-9)
+        one = qdot.simulate(model, (state[0][k], state[1][k]), 0.3, 0.002, parameters={path: value}, **options)
+        assert np.array_equal(many.q[k], one.q), "bit for bit the run that it would be alone"
     apart = np.abs(many.q[0, -1] - many.q[2, -1]).max()
     assert apart > 1e-4, "the constant matters"
 

@@ -303,6 +303,7 @@ def _require_number(part: Any, what: str) -> None:
             )
 
 
+@lru_cache(maxsize=64)
 def require_inertia(model: Model) -> None:
     """Raise where a model has symbols in it, or something moves without inertia: its motion is not determined."""
     require_numbers(model)

@@ -147,7 +147,7 @@ def results_of(system: System) -> dict[str, int]:
     return found | ({"events": len(system.setup.events)} if system.setup.events else {})
 
 
-def shapes(system: System, integrator: Integrator, *, varied: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def shapes(system: System, integrator: Integrator, *, varied: bool = False) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Of the inputs that are no vectors of the model; `varied`: where constants of it are inputs."""
     memory = len(memory_of(system, integrator))
     own = ("count", (1,)), ("work", (len(system.ledger),)), ("memory", (memory,)), ("timing", (2,))
