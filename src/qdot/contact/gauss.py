@@ -15,11 +15,11 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from qdot.algebra import Scalar, Scalars, where, where_needed
-from qdot.algebra.linalg import matvec
+from qdot.algebra.linalg import dot, matvec
 from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
 from qdot.contact.constraints import Alike, Ground, Rates, Rowed, plus
-from qdot.contact.descent import minimised
+from qdot.contact.descent import minimised, searched
 from qdot.contact.newton import solved_by
 from qdot.contact.noslip import without_slip
 from qdot.contact.recall import Recalled, remembered
@@ -54,9 +54,10 @@ class Found:
 
 
 class Meeting(NamedTuple):
-    """How bodies move at an acceleration, and the slope of the cost."""
+    """How bodies move at an acceleration, the forces that move them, and the slope of the cost."""
 
     U: list[Motion]
+    IU: list[Force]
     g: list[Scalar]
 
 
@@ -107,7 +108,7 @@ class Problem:
         a, turns = list(memory[: self.model.nv]), 0.0
         if len(memory) > len(a):
             a, turns = self._by_tangents(a, Recalled.of(self, memory[len(a) :])), 1.0
-        a, more = minimised(a, self._met, self._step, scale=self.scale, tolerance=self.tolerance, limit=self.limit)
+        a, more = minimised(a, self._met, self._improved, scale=self.scale, tolerance=self.tolerance, limit=self.limit)
         turns = turns + more
         if not self.noslip:
             return Found(self, a, turns)
@@ -168,12 +169,13 @@ class Problem:
     def _met(self, a: Scalars) -> Meeting:
         """What an acceleration meets."""
         U = body_motions(self.model, self.at, a)
-        F = self.with_ground(U, [I @ u for I, u in zip(self.inertias, U, strict=True)], _lessened)
+        IU = [I @ u for I, u in zip(self.inertias, U, strict=True)]
+        F = self.with_ground(U, IU, _lessened)
         drives = zip(self._at_joints(F), armature(self.model), a, self.f, strict=True)
         g = [x + d * y - f for x, d, y, f in drives]
         for row in self.rowed:
             g = _lessened(a, row, g)
-        return Meeting(U, self.with_joining(a, g, _lessened))
+        return Meeting(U, IU, self.with_joining(a, g, _lessened))
 
     def with_ground(self, U: Sequence[Motion], of: Sequence[S], step: Callable[[Motion, Ground, S], S]) -> list[S]:
         """What belongs to each body, after a step for each contact with the ground, where bodies move like this."""
@@ -222,9 +224,30 @@ class Problem:
         side = self.with_joining(a, side, held)
         return solved_by(self, last.seen, (a, U), side)
 
-    def _step(self, a: list[Scalar], met: Meeting) -> list[Scalar]:
-        """Of Newton's method."""
-        return solved_by(self, _beyond, (a, met.U), [-x for x in met.g])
+    def _improved(self, a: list[Scalar], met: Meeting) -> tuple[list[Scalar], Scalar]:
+        """After one step of Newton's method; and what it promised to gain, half the slope along it."""
+        p = solved_by(self, _beyond, (a, met.U), [-x for x in met.g])
+        P, drive = body_motions(self.model, self.at, p), armature(self.model)
+        slope = sum((_power(F, u) for F, u in zip(met.IU, P, strict=True)), start=0)
+        slope = slope + sum((x * (d * y - f) for x, d, y, f in zip(p, drive, a, self.f, strict=True)), start=0)
+        curvature = sum((_power(I @ u, u) for I, u in zip(self.inertias, P, strict=True)), start=0)
+        curvature = curvature + sum((d * x * x for x, d in zip(p, drive, strict=True)), start=0)
+        descent = dot(met.g, p)
+        always = [(row.law, row.law.line(row.beyond(a), row.motion(p))) for row in self.rowed]
+
+        def at(t: Scalar) -> tuple[Scalar, Scalar]:
+            total = slope + t * curvature, curvature
+            for law, line in always:
+                total = _plus(total, law.along(line, t))
+            for ground in self.grounded:
+                k = ground.all[0].body
+                total = ground.over(total, partial(_along, met.U[k], P[k], t))
+            for joining in self.joining:
+                total = joining.over(total, partial(_along, a, p, t))
+            return total
+
+        t = searched(at, descent)
+        return [x + t * y for x, y in zip(a, p, strict=True)], -(self.scale * descent) / 2
 
 
 # -- motion ------------------------------------------------------------------------------------------------------------
@@ -236,6 +259,14 @@ def body_motions(model: Model, at: Frames, v: Scalars) -> list[Motion]:
     for body in model.bodies:
         U.append(U[body.parent] + at.S[body.index] @ v[body.dofs])
     return U
+
+
+def _power(F: Force, u: Motion) -> Scalar:
+    return F.ang.dot(u.ang) + F.lin.dot(u.lin)
+
+
+def _plus(one: tuple[Scalar, Scalar], two: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+    return one[0] + two[0], one[1] + two[1]
 
 
 # -- what a constraint adds --------------------------------------------------------------------------------------------
@@ -256,3 +287,11 @@ def _lessened(moving: Any, c: Any, state: S) -> S:
     """Its force, where things move like this, taken off."""
     lessened: S = c.pushed([-x for x in c.law.force(c.beyond(moving))], state)
     return lessened
+
+
+def _along(
+    moving: Any, along: Any, t: Scalar, c: Ground | Rowed, total: tuple[Scalar, Scalar]
+) -> tuple[Scalar, Scalar]:
+    """Slope and curvature at t of a line added."""
+    line = c.law.line(c.beyond(moving), c.motion(along))
+    return _plus(total, c.law.along(line, t))

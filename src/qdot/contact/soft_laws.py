@@ -11,8 +11,9 @@ Todorov, "Convex and analytically-invertible dynamics with contacts and constrai
 chapter Computation, "Friction cones". The first entry of a contact's y is along the normal, the others along two
 tangents, about the normal, and about the tangents, as many as the contact has dimensions.
 
-Each law tells its `force` -s'(y); its `curvature` C = s''(y), by which the force changes: -C dy; and its `grip`, how
-much friction there may be along each row that has it.
+Each law tells its `force` -s'(y); its `curvature` C = s''(y), by which the force changes: -C dy; slope and curvature
+of s(y + t z) `along` a line, of which it keeps what does not depend on t (`line`); and its `grip`, how much friction
+there may be along each row that has it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,14 @@ class Bound:
     def curvature(self, y: Sequence[Scalar]) -> Matrix:
         free = -(self.D * y[0])
         return [[where(self.force(y)[0] == free, self.D, 0.0)]]
+
+    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+        return [y[0], z[0]]
+
+    def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
+        y, z = line
+        there = [y + t * z]
+        return -(self.force(there)[0] * z), self.curvature(there)[0][0] * z * z
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,21 @@ class Pyramid:
         for k, mu in enumerate(self.friction[: len(y) - 1], start=1):
             up, down = y[0] + mu * y[k], y[0] - mu * y[k]
             yield k, mu, (up, where(up < 0, self.D, 0.0)), (down, where(down < 0, self.D, 0.0))
+
+    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+        if len(y) == 1:
+            return [y[0], z[0]]
+        signed = [(k, s) for k, mu in enumerate(self.friction[: len(y) - 1], start=1) for s in (mu, -mu)]
+        return [x[0] + s * x[k] for k, s in signed for x in (y, z)]
+
+    def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
+        slope: Scalar = 0
+        curvature: Scalar = 0
+        for e, de in zip(line[::2], line[1::2], strict=True):
+            there = e + t * de
+            bent = where(there < 0, de, 0.0)
+            slope, curvature = slope + bent * there, curvature + bent * de
+        return self.D * slope, self.D * curvature
 
 
 @dataclass(frozen=True)
@@ -142,6 +166,32 @@ class Ellipse:
         g, inverse = N - mu * T, 1 / where(slips, T, 1.0)
         gradient = [mu, *(-(mu * s * x * inverse) for s, x in zip(scale[1:], u[1:], strict=True))]
         return _Round(sticks, scale, u, weight, D_m, g, inverse, gradient)
+
+    def line(self, y: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+        if len(y) == 1:
+            return [y[0], z[0]]
+        D, mu = self.D, self.mu
+        u, w = ([s * x for s, x in zip(self.friction[: len(y) - 1], xs[1:], strict=True)] for xs in (y, z))
+        N, dN, uu, uw, ww = mu * y[0], mu * z[0], dot(u, u), dot(u, w), dot(w, w)
+        stiff = D / (mu * mu)
+        return [N, dN, uu, uw, ww, stiff * (N * dN + uw), stiff * (dN * dN + ww), stiff / (1 + mu * mu)]
+
+    def along(self, line: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
+        mu = self.mu
+        if len(line) == 2:
+            return Pyramid(self.D, ()).along(line, t)
+        N0, dN, uu, uw, ww, stuck, stiff, D_m = line
+        N, r = N0 + t * dN, uw + t * ww
+        square = uu + t * (uw + r)
+        slips = square > 0
+        T = where(slips, sqrt(where(slips, square, 1.0)), 0.0)
+        inverse = 1 / where(slips, T, 1.0)
+        dT = r * inverse
+        g, dg = N - mu * T, dN - mu * dT
+        sticks, apart = mu * N + T <= 0, mu * T <= N
+        slope = where(sticks, stuck + t * stiff, D_m * g * dg)
+        curvature = where(sticks, stiff, D_m * (dg * dg - mu * g * (ww - dT * dT) * inverse))
+        return where(apart, 0.0, slope), where(apart, 0.0, curvature)
 
 
 class _Round(NamedTuple):
