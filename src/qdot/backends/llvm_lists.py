@@ -144,8 +144,8 @@ def _needed(code: tuple[Instruction, ...], value: int) -> list[Instruction]:
     return found[::-1]
 
 
-def through_list(w: Writer, scan: Instruction, place: int, carried: list[str]) -> list[str]:
-    """The code of a `scan` that goes through a list, and the names of its results."""
+def through_list(w: Writer, scan: Instruction, place: int, carried: list[str]) -> None:
+    """The code of a `scan` that goes through a list."""
     (turns, block), T = scan.extra, w.vectors.type
     head, end, before = w.new_label("listed"), w.new_label("end"), w.label
     w.lines += [
@@ -179,4 +179,3 @@ def through_list(w: Writer, scan: Instruction, place: int, carried: list[str]) -
     w.open(end)
     for r, x, y in zip(scan.results, results, carried, strict=True):
         w.phi(w.name(r), T, [(x, last), (y, before)])
-    return [w.names[r] for r in scan.results]

@@ -19,7 +19,8 @@ FURTHEST = 1e10
 
 SURE = 1e4
 """Times what a step is expected to gain: where that is less than the tolerance, it is not taken. Those of robots in
-contact gained up to 14 times as much, of random contacts, some 10⁶ times as stiff as others, some hundred times."""
+contact gained up to 14 times as much; random contacts, some 10⁶ times as stiff as others, end up to 4e-9 above the
+least with a tolerance of 1e-8."""
 
 
 class Sloping(Protocol):
