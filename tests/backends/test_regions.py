@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from qdot.backends import llvm
+from qdot.backends.llvm_text import assembly
+from qdot.backends.llvm_tile import Tile
 from qdot.compiler.interpret import interpret
 from qdot.compiler.program import Program
+from qdot.compiler.table import Table
 from qdot.compiler.trace import trace
 from tests.backends.loading import by_llvm, run
 
@@ -54,7 +58,44 @@ def stopping() -> Program:
     return trace("stopping", text, {"x": (2,)})
 
 
-@pytest.mark.parametrize("program", [passed_through(False), passed_through(True), stopping()], ids=lambda p: p.name)
+LOOPS = {
+    "for": lambda graph, state, turn: graph.fori(3, state, lambda k, s: turn([k + 1.0], s)),
+    "while": lambda graph, state, turn: graph.while_(4, state, lambda s: (s[0] < 5.0, turn([0.5], s))),
+    "scan": lambda graph, state, turn: graph.scan([[0.5], [-1.0], [2.0]], state, turn),
+    "sweep": lambda graph, state, turn: graph.sweep(Table(((0.5,), (-1.0,), (2.0,))), 0, 3, state, turn),
+}
+
+
+def looping(kind: str, kept: bool) -> Program:
+    """A loop in a region, of which one number changes only where an inner region says so, which may hold in lanes that
+    do not need the outer one; a second one always does. The first is what it was, or another, outside."""
+
+    def text(x: list) -> dict[str, list]:
+        graph, (a, b, c, s) = x[0].graph, x
+
+        def outer(given: list) -> list:
+            b, *state = given
+
+            def turn(row: list, state: list) -> list:
+                s, t = state
+                (less,) = graph.when(b > s, [s, row[0]], lambda g: [g[0] + g[1]], [s])
+                return [less, t + b]
+
+            s, t = LOOPS[kind](graph, state, turn)
+            return [s, s, t, s + t]
+
+        return {"state": graph.when(a > 0.0, [b, s, c], outer, [s if kept else c, b, c, c])}
+
+    return trace(f"looping {kind} {kept}", text, {"x": (4,)})
+
+
+PROGRAMS = [
+    *(passed_through(False), passed_through(True), stopping()),
+    *(looping(kind, kept) for kind in LOOPS for kept in (True, False)),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_the_same_numbers_as_the_interpreter(program: Program) -> None:
     random = np.random.default_rng(3)
     x = random.normal(size=(LANES, program.inputs[0].size))
@@ -64,3 +105,14 @@ def test_the_same_numbers_as_the_interpreter(program: Program) -> None:
         f({"x": x})["state"] for f in (lambda y: run(by_llvm(program, "float64"), y), lambda y: interpret(program, y))
     )
     np.testing.assert_allclose(found, expected, rtol=1e-13)  # some ten operations
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_what_a_loop_kept_is_not_chosen_again(kind: str) -> None:
+    """Of four results of the outer region one is kept in other lanes as it was, by regions in the loop."""
+    vectors = llvm.host().vectors("float64")
+    texts = [
+        assembly(program, vectors, Tile.of(program)) for program in (looping(kind, kept) for kept in (True, False))
+    ]
+    kept, chosen = (sum(" select " in line for line in text.splitlines()) for text in texts)
+    assert kept == chosen - 1

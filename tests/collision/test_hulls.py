@@ -44,7 +44,7 @@ def test_the_farthest_corner_is_a_candidate_of_its_cell(corners):
 
 
 def test_a_cell_has_few_candidates():
-    """Of 900 corners three: a cell is a share of 1 in 3456 of all directions, and its neighbours' reach into it."""
+    """Of 900 corners three: a cell is a share of 1 in 2400 of all directions, and its neighbours' reach into it."""
     assert np.mean([len(found) for found in candidates(rock(900).vertices)]) < 4
 
 

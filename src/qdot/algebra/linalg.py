@@ -27,16 +27,25 @@ def dot(x: Iterable[Scalar], y: Iterable[Scalar]) -> Scalar:
     return total
 
 
+def _less(a: Scalar, x: Scalars, y: Scalars) -> Scalar:
+    """a - Σ xᵢ yᵢ."""
+    for b, c in zip(x, y, strict=True):
+        a = a - b * c
+    return a
+
+
 def ldlt(A: Sequence[Scalars]) -> tuple[Matrix, list[Scalar]]:
     """A = L D Lᵀ with L unit lower triangular and D diagonal; reads A's lower triangle."""
     n = len(A)
     L: Matrix = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
+    LD: Matrix = [[0] * n for _ in range(n)]
     D: list[Scalar] = []
     for j in range(n):
-        scaled = [L[j][k] * D[k] for k in range(j)]
-        D.append(A[j][j] - dot(L[j][:j], scaled))
+        D.append(_less(A[j][j], L[j][:j], LD[j][:j]))
+        inverse = 1 / D[j] if j + 1 < n else 1
         for i in range(j + 1, n):
-            L[i][j] = (A[i][j] - dot(L[i][:j], scaled)) / D[j]
+            LD[i][j] = _less(A[i][j], L[i][:j], LD[j][:j])
+            L[i][j] = LD[i][j] * inverse
     return L, D
 
 

@@ -20,7 +20,7 @@ from qdot.backends.llvm_text import assembly
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.program import Program
 
-VERSION = 36
+VERSION = 40
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -63,27 +63,30 @@ def object_of(text: str, *, in_parts: bool = False) -> bytes:
 
 @contextmanager
 def _in_the_order_written(in_parts: bool) -> Iterator[None]:
-    """LLVM's scheduler left out: it looks for parallelism that vectors over the batch have anyway, and pays for it in
-    registers: a tenth of the time of large programs, and a third of the time to compile them. Of programs in parts,
-    which often go through memory, so is the second one, after registers are given out: two thirds of that time.
+    """LLVM's schedulers left out: they look for parallelism that vectors over the batch have anyway, and pay for it in
+    registers: a tenth of the time of large programs, and a third of the time to compile them. So is the one that puts
+    operations in line for the first time: it holds back what is added to many sums until all of it is computed. Of
+    programs in parts, which often go through memory, so is the last one, after registers are given out: two thirds of
+    the time to compile them.
 
-    The option is one of the process, so others (Numba, say) find it as it was before. A version of LLVM that does not
-    know it would end the process, hence the limits.
+    The options are those of the process, so others (Numba, say) find them as they were before. A version of LLVM that
+    does not know them would end the process, hence the limits.
     """
     binding = _binding()
     if not 15 <= binding.llvm_version_info[0] <= 22:
         yield
         return
+    wanted = {"enable-misched": ("false", "true"), "pre-RA-sched": ("source", "default")}
+    if in_parts:
+        wanted["disable-post-ra"] = ("true", "false")
     with _one_at_a_time:
-        binding.set_option("qdot", "-enable-misched=false")
-        if in_parts:
-            binding.set_option("qdot", "-disable-post-ra=true")
+        for option, (ours, _) in wanted.items():
+            binding.set_option("qdot", f"-{option}={ours}")
         try:
             yield
         finally:
-            binding.set_option("qdot", "-enable-misched=true")
-            if in_parts:
-                binding.set_option("qdot", "-disable-post-ra=false")
+            for option, (_, theirs) in wanted.items():
+                binding.set_option("qdot", f"-{option}={theirs}")
 
 
 _one_at_a_time = threading.Lock()

@@ -6,7 +6,7 @@ where they are used; what later code finds in memory lies in places of a tile.
 
 from __future__ import annotations
 
-from qdot.backends.llvm_lookup import BESIDE, looked_up
+from qdot.backends.llvm_lookup import fetched, looked_up, places, written
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_parts import is_truth
 from qdot.backends.llvm_tile import Tile
@@ -56,6 +56,8 @@ class Lines:
             self._input(step)
         elif step.op == "entry":
             self._entry(step)
+        elif step.op == "fetch":
+            self._fetch(step)
         elif step.op != "item":
             self._operation(step)
 
@@ -147,22 +149,29 @@ class Lines:
     def _entry(self, step: Instruction) -> None:
         """Each lane reads what it names: all entries of its row at once, which others ask for, too."""
         (table, column), (a,) = step.extra, step.args
-        key = f"{self.names[a]} in {self.rows(table)}"
+        key, name = f"entries of {self.names[a]} in {self.rows(table)}", self._places(table, a)
+        if key not in self.paired:
+            self.paired[key] = name
+            self.lines += looked_up(self.vectors, self.rows(table), table, name, self.called)
+        self.names[step.results[0]] = f"%c{column}.{name}"
+
+    def _fetch(self, step: Instruction) -> None:
+        self.lines += fetched(self.vectors, self._places(step.extra, step.args[0]), self.called)
+
+    def _places(self, table: Table, index: int) -> str:
+        """The mark of names that tell where the rows of a table are that lanes name."""
+        key = f"{self.names[index]} in {self.rows(table)}"
         if key not in self.paired:
             self.labels += 1
             self.paired[key] = f"row{self.labels}"
-            lines = looked_up(self.vectors, self.rows(table), table, self.names[a], self.paired[key], self.called)
-            self.lines += lines
-        self.names[step.results[0]] = f"%c{column}.{self.paired[key]}"
+            self.lines += places(self.vectors, self.rows(table), table, self.names[index], self.paired[key])
+        return self.paired[key]
 
     def rows(self, table: Table) -> str:
         """The rows of a table, end to end, in memory once."""
         if table not in self.listed:
             self.listed[table] = f"@rows{self.tag}.{len(self.listed)}"
-            S, numbers = self.vectors.scalar, [self.vectors.literal(x) for row in table.rows for x in row]
-            numbers += [self.vectors.literal(0.0)] * BESIDE
-            listed = ", ".join(f"{S} {x}" for x in numbers)
-            self.tables.append(f"{self.listed[table]} = internal constant [{len(numbers)} x {S}] [{listed}]")
+            self.tables.append(written(self.vectors, table, self.listed[table]))
         return self.listed[table]
 
     def _sine_or_cosine(self, op: str, angle: str) -> str:

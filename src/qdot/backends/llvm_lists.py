@@ -179,3 +179,4 @@ def through_list(w: Writer, scan: Instruction, place: int, carried: list[str]) -
     w.open(end)
     for r, x, y in zip(scan.results, results, carried, strict=True):
         w.phi(w.name(r), T, [(x, last), (y, before)])
+    w.keep(scan, results, carried)

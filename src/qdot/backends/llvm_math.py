@@ -91,6 +91,10 @@ TANGENT = {
 LARGE = {"double": 2.0**28, "float": 2.0**17}
 
 
+GATHERED = {"i32": "i32", "f32": "float", "f64": "double"}
+"""What may be gathered, by how intrinsics spell it."""
+
+
 def library(v: Vectors, called: set[str]) -> list[str]:
     """Definitions and declarations of everything that is called."""
     lines: list[str] = []
@@ -108,10 +112,12 @@ def library(v: Vectors, called: set[str]) -> list[str]:
         if name.startswith("@llvm.vector.reduce"):
             declared[name] = f"declare i1 {name}(<{v.width} x i1>)"
         elif name.startswith("@llvm.masked.gather"):
-            kind = f"<{v.width} x i32>" if f"v{v.width}i32" in name else v.type
+            kind = f"<{v.width} x {GATHERED[name.split('.')[3].removeprefix(f'v{v.width}')]}>"
             declared[name] = f"declare {kind} {name}(<{v.width} x ptr>, i32, <{v.width} x i1>, {kind})"
         elif name.startswith("@llvm.masked.scatter"):
             declared[name] = f"declare void {name}({v.type}, <{v.width} x ptr>, i32, <{v.width} x i1>)"
+        elif name.startswith("@llvm.prefetch"):
+            declared[name] = f"declare void {name}(ptr, i32, i32, i32)"
         elif name == "@llvm.cttz.i64":
             declared[name] = f"declare i64 {name}(i64, i1)"
         elif name.startswith("@llvm."):

@@ -7,10 +7,12 @@ different result in a slot of a small tile as soon as it is known, so that resul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 
 from qdot.backends.llvm_kernel import kernel
 from qdot.backends.llvm_lists import make_list, through_list
+from qdot.backends.llvm_lookup import asking_ahead, entry, kept
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
 from qdot.backends.llvm_parts import is_truth, operands
@@ -36,6 +38,17 @@ def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
     return "\n".join(text)
 
 
+@dataclass(frozen=True)
+class _Region:
+    """A region being written: the lanes that need it; by a result of its block, which results of the region that is
+    there, and what they are elsewhere; and the names of those that are written, what they are in all lanes."""
+
+    label: str
+    needed: str
+    otherwise: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    chosen: dict[int, str] = field(default_factory=dict)
+
+
 class Writer(Rows):
     """Writes the body of a program."""
 
@@ -44,7 +57,8 @@ class Writer(Rows):
         self.active = ""
         """The lanes that the regions and loops around need, where that are not all."""
         self.before: dict[str, str] = {}
-        """What results of regions, in the block being written, are in lanes that are not active."""
+        """What results of regions and loops, in the region being written, are in lanes that do not need it."""
+        self.region: _Region | None = None
         self.places: dict[int, list[int]] = {}
         self.read = {a for step in steps(program.body) for a in operands(step)}
 
@@ -111,7 +125,7 @@ class Writer(Rows):
 
     def _code(self, block: Block) -> None:
         self._reserve(block.code)
-        for step in block.code:
+        for step in asking_ahead(block.code):
             self.step_and_store(step)
 
     def _reserve(self, code: Sequence[Instruction]) -> None:
@@ -125,6 +139,8 @@ class Writer(Rows):
 
     def step_and_store(self, step: Instruction) -> None:
         self.step(step)
+        for value in step.results:
+            self._choose(value)
         if step.op != "each":  # which leaves its results in the tile by itself
             for value in step.results:
                 for place in self.places.get(value, ()):
@@ -157,6 +173,7 @@ class Writer(Rows):
         self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
         self.open(end)
         self.names.update(zip(step.results, results, strict=True))
+        self.keep(step, results, initial)
 
     def _while(self, step: Instruction) -> None:
         limit, block = step.extra
@@ -187,6 +204,7 @@ class Writer(Rows):
         self.lines.append(f"  br label %{head}")
         self.open(end)
         self.names.update((r, self.names[p]) for r, p in zip(step.results, block.parameters, strict=True))
+        self.before.update(zip((self.names[r] for r in step.results), initial, strict=True))
 
     def _when(self, step: Instruction) -> None:
         given, block = step.extra
@@ -202,27 +220,45 @@ class Writer(Rows):
         self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end}")
         self.open(inside)
         self.names.update(zip(block.parameters, rest[:given], strict=True))
-        around, self.before = self.before, {}
-        chosen = []
-        for k, (x, y) in enumerate(zip(self.inner(block, condition), otherwise, strict=True)):
-            if self.is_kept(x, y):
-                chosen.append(x)
-            else:
-                chosen.append(f"%k{k}.{inside}")
-                self.lines.append(f"  {chosen[-1]} = select <{W} x i1> {condition}, {T} {x}, {T} {y}")
-        self.before = around
+        around, self.before, self.region = (self.before, self.region), {}, _Region(inside, condition)
+        for k, (r, y) in enumerate(zip(block.results, otherwise, strict=True)):
+            self.region.otherwise.setdefault(r, []).append((k, y))
+        self.inner(block, condition)
+        for value in list(self.region.otherwise):
+            self._choose(value)
+        chosen = self.region.chosen
+        self.before, self.region = around
         last = self.label
         self.lines.append(f"  br label %{end}")
         self.open(end)
-        for r, x, y in zip(step.results, chosen, otherwise, strict=True):
-            self.phi(self.name(r), T, [(x, last), (y, before)])
+        for k, (r, y) in enumerate(zip(step.results, otherwise, strict=True)):
+            self.phi(self.name(r), T, [(chosen[k], last), (y, before)])
             self.before[self.names[r]] = y
 
+    def _choose(self, value: int) -> None:
+        """Where a value is a result of the region being written: what it is in lanes that need it, and elsewhere what
+        was there before. At once, so that both need not be held until the region ends."""
+        if self.region is None:
+            return
+        T, W, x = self.vectors.type, self.vectors.width, self.names.get(value, "")
+        for k, y in self.region.otherwise.pop(value, ()):
+            name = self.region.chosen[k] = x if self.is_kept(x, y) else f"%k{k}.{self.region.label}"
+            if name != x:
+                self.lines.append(f"  {name} = select <{W} x i1> {self.region.needed}, {T} {x}, {T} {y}")
+
     def is_kept(self, x: str, y: str) -> bool:
-        """Whether x is y but for what regions in the block being written made of it in active lanes."""
+        """Whether x is y in lanes that do not need the region being written."""
         while x != y and x in self.before:
             x = self.before[x]
         return x == y
+
+    def keep(self, step: Instruction, turned: Sequence[str], initial: Sequence[str]) -> None:
+        """Note which results of a loop are, in lanes that do not need the region being written, as they were before it:
+        those that each turn leaves so."""
+        own = step.extra[1].parameters[len(step.extra[1].parameters) - len(initial) :]
+        for r, x, p, y in zip(step.results, turned, own, initial, strict=True):
+            if self.is_kept(x, self.names[p]):
+                self.before[self.names[r]] = y
 
     def _given(self, step: Instruction) -> list[tuple[int, int]]:
         """What an `each` finds in the tile: values and their places."""
@@ -303,6 +339,7 @@ class Writer(Rows):
         self.lines.append(f"  br i1 %c.{head}, label %{head}, label %{end}")
         self.open(end)
         self.names.update(zip(step.results, results, strict=True))
+        self.keep(step, results, carried)
 
     def _sweep(self, step: Instruction) -> None:
         """A loop over rows of a table; its bounds, the same in all lanes, are those of the first."""
@@ -323,10 +360,11 @@ class Writer(Rows):
         carried, own = [self.names[a] for a in step.args[2:]], block.parameters[table.width :]
         phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in zip(own, carried, strict=True)]
         self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {table.width}")
-        self.lines.append(f"  %where.{head} = getelementptr {S}, ptr {self.rows(table)}, i64 %row.{head}")
+        kind = kept(self.vectors, table).scalar
+        self.lines.append(f"  %where.{head} = getelementptr {kind}, ptr {self.rows(table)}, i64 %row.{head}")
         for k, p in enumerate(block.parameters[: table.width]):
-            self.lines.append(f"  %where{k}.{head} = getelementptr {S}, ptr %where.{head}, i64 {k}")
-            self.lines.append(f"  %entry{k}.{head} = load {S}, ptr %where{k}.{head}, !invariant.load !1")
+            self.lines.append(f"  %where{k}.{head} = getelementptr {kind}, ptr %where.{head}, i64 {k}")
+            self.lines += entry(self.vectors, table, f"%where{k}.{head}", f"%entry{k}.{head}")
             self.names[p] = self.broadcast(f"%entry{k}.{head}", f"{k}.{head}")
         results = self.inner(block)
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
@@ -339,6 +377,7 @@ class Writer(Rows):
         self.open(end)
         for r, x, y in zip(step.results, results, carried, strict=True):
             self.phi(self.name(r), T, [(x, last), (y, before)])
+        self.keep(step, results, carried)
 
     def inner(self, block: Block, active: str = "") -> list[str]:
         """A nested block, for lanes that are active; what it pairs is not seen outside."""

@@ -17,7 +17,7 @@ import numpy as np
 from qdot.algebra import Scalar, Vec3, absolute, floor, maximum, minimum, where
 from qdot.geometry.quadrature import Floats
 
-SHARE = 2
+SHARE = 3
 """Corners for each cell of a cube's side, or so."""
 COARSE = 4
 """Cells along an edge of those by which most corners are left out first."""

@@ -31,7 +31,7 @@ from typing import ClassVar, TypeAlias
 from qdot.algebra import Scalar, Vec3, cos, iterated, maximum, minimum, repeated, sin, sqrt, where, where_needed
 from qdot.algebra.rounding import or_rounding
 from qdot.collision.portals import first_portal, way_out
-from qdot.collision.support import NOTHING, Convex, X, Y, Z, chosen, height, root
+from qdot.collision.support import NOTHING, Convex, X, Y, Z, chosen, height, root, supports
 from qdot.collision.touch import Touch
 from qdot.collision.vectors import either
 from qdot.spatial import Transform
@@ -195,7 +195,7 @@ def _gjk(
     start = Simplex(on_a, on_b, [1.0, 0.0, 0.0], n * -AWAY, 0.0)  # of which anything is better
 
     def step(s: Simplex) -> tuple[Scalar, Simplex]:
-        on_a, on_b = a.support(-s.y), b.support(s.y)
+        on_a, on_b = supports(a, b, -s.y)
         w, yy = on_a - on_b - p, s.y.dot(s.y)
         corners = [u - v - p for u, v in zip(s.a, s.b, strict=True)]
         y, square, (new, *old) = _nearest_of(w, corners)

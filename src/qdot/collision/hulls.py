@@ -4,12 +4,14 @@ A hull is known by numbers: where in the table its corners begin, and how many t
 faces; where its cells begin, and how fine they are; a point inside, how wide it is, and how far it reaches. Where these
 come in the rows of a loop over pairs, the code of one pair serves them all, however many hulls there are.
 
-Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before. Those of
-one row that are missing are the cell's last again.
+Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before, and so
+that a row fills one line of a cache: what takes the time of a support point is to fetch them. Those of one row that are
+missing are the cell's last again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -22,8 +24,8 @@ from qdot.collision.support import Convex, Directions, chosen
 from qdot.geometry import ConvexHull, Shape
 from qdot.geometry.quadrature import Floats
 
-AT_ONCE = 4
-"""Corners of a row."""
+AT_ONCE = 5
+"""Corners of a row: with one more number it is of sixteen."""
 FACES = 32
 """Faces of a hull that are tried as those by which something comes out of it."""
 
@@ -87,21 +89,20 @@ class Hulls:
         return tuple(normal for hull in self.each for normal in hull.normals)
 
     @cached_property
-    def cells(self) -> Rows:
-        """Of each cell of directions of each hull: the first row of its candidates, and how many rows they are."""
-        cells, first = [], 0
-        for hull in self.each:
-            places = {}
-            for found, rows in hull.rows.items():
-                places[found] = float(first), float(len(rows))
-                first += len(rows)
-            cells += [places[found] for found in hull.cells]
-        return tuple(cells)
-
-    @cached_property
     def nearby(self) -> Rows:
-        """Candidates for support points."""
-        return tuple(row for hull in self.each for rows in hull.rows.values() for row in rows)
+        """For each cell of directions of each hull, corners that can be farthest, and the row in which there are more
+        of them, 0 where there are not. Rows that do not belong to a cell alone come after all others."""
+        own: list[tuple[float, ...]] = []
+        further: list[tuple[float, ...]] = []
+        first = sum(len(hull.cells) for hull in self.each)
+        for hull in self.each:
+            heads = {}
+            for found, (head, *rest) in hull.rows.items():
+                places = range(first + len(further), first + len(further) + len(rest))
+                heads[found] = (*head, float(places[0]) if rest else 0.0)
+                further += [(*row, float(place)) for row, place in zip(rest, [*places[1:], 0], strict=False)]
+            own += [heads[found] for found in hull.cells]
+        return (*own, *further)
 
     @cached_property
     def numbers(self) -> tuple[tuple[float, ...], ...]:
@@ -117,30 +118,35 @@ class Hulls:
         """The hull with these numbers."""
         first, count, first_normal, normals, first_cell, grid, x, y, z, width, _ = numbers
 
-        def support(n: Vec3) -> Vec3:
+        def sought(n: Vec3) -> Callable[[], Vec3]:
             if all(isinstance(x, (float, int, np.ndarray)) for x in (*n, first)):  # one product, not a chain of choices
                 own = self.corners[int(first) : int(first + count)]
                 farthest = np.argmax(own @ np.array(np.broadcast_arrays(*n)), axis=0)
-                return Vec3(*(own[farthest, k] + 0.0 for k in range(3)))
+                return lambda: Vec3(*(own[farthest, k] + 0.0 for k in range(3)))
             return self._farthest(n, first_cell + cell_of(n, grid))
 
-        return Convex(support, Vec3(x, y, z), width=width, normals=Directions(self.normals, first_normal, normals))
+        faces = Directions(self.normals, first_normal, normals)
+        return Convex(lambda n: sought(n)(), Vec3(x, y, z), width=width, normals=faces, sought=sought)
 
-    def _farthest(self, n: Vec3, cell: Scalar) -> Vec3:
-        """The corner that is farthest in a direction, of those that can be in its cell."""
-        first, count = looked_up(self.cells, cell)
+    def _farthest(self, n: Vec3, cell: Scalar) -> Callable[[], Vec3]:
+        """What gives the corner that is farthest in a direction, of those that can be in its cell."""
+        *row, place = looked_up(self.nearby, cell)
+        most = max(len(rows) for hull in self.each for rows in hull.rows.values())
 
         def more(state: tuple[Scalar, Rated]) -> tuple[Scalar, Rated]:
-            k, best = state
-            return k + 1, _farther(best, _farthest_of(looked_up(self.nearby, first + k), n))
+            place, best = state
+            *row, place = looked_up(self.nearby, place)
+            return place, _farther(best, _farthest_of(row, n))
 
         def turn(state: tuple[Scalar, Rated]) -> tuple[Scalar, tuple[Scalar, Rated]]:
-            there = state[0] < count
+            there = state[0] > 0
             return there, where_needed(there, state, more, state)
 
-        most = max(int(rows) for _, rows in self.cells)
-        start = _farthest_of(looked_up(self.nearby, first), n)  # most often the only row
-        return (iterated(most - 1, (1.0, start), turn) if most > 1 else (1.0, start))[1][1]
+        def found() -> Vec3:
+            best = _farthest_of(row, n)  # most often there is no other row
+            return (iterated(most - 1, (place, best), turn) if most > 1 else (place, best))[1][1]
+
+        return found
 
 
 def _rows(corners: Floats) -> list[tuple[float, ...]]:
@@ -154,7 +160,7 @@ def _farthest_of(row: Scalars, n: Vec3) -> Rated:
     corners = [Vec3(*row[k : k + 3]) for k in range(0, 3 * AT_ONCE, 3)]
     rated = [(corner.dot(n), corner) for corner in corners]
     while len(rated) > 1:
-        rated = [_farther(*two) for two in zip(rated[::2], rated[1::2], strict=True)]
+        rated = [_farther(*two) for two in zip(rated[::2], rated[1::2], strict=False)] + rated[len(rated) // 2 * 2 :]
     return rated[0]
 
 

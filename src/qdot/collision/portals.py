@@ -25,7 +25,7 @@ from typing import ClassVar, NamedTuple
 
 from qdot.algebra import Scalar, Vec3, iterated, maximum, minimum, where
 from qdot.algebra.rounding import or_rounding
-from qdot.collision.support import Convex, chosen, root
+from qdot.collision.support import Convex, chosen, root, supports
 
 LIMIT = 50
 """Steps; flat shapes take some ten, round ones twenty, and where the depth is not small more than these."""
@@ -87,8 +87,8 @@ def way_out(a: Convex, b: Convex, size: Scalar, start: Portal) -> WayOut:
         over = [sides[0] <= least, (sides[0] > least) & (sides[1] <= least), (sides[0] > least) & (sides[1] > least)]
         edge = chosen(over[0], planes[0], chosen(over[1], planes[1], planes[2]))
         n = _unit(chosen(through, _normal(s.corners), -edge) * areas)
-        on_a = a.support(n)
-        new = on_a - b.support(-n)
+        on_a, on_b = supports(a, b, n)
+        new = on_a - on_b
         reach = n.dot(new)
         farther = reach - n.dot(s.corners[0])
         flat = farther <= flat_enough

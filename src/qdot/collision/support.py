@@ -29,6 +29,9 @@ S = TypeVar("S")
 Support: TypeAlias = Callable[[Vec3], Vec3]
 """From a direction, not zero and of any length, to the farthest point."""
 
+Sought: TypeAlias = Callable[[Vec3], Callable[[], Vec3]]
+"""From such a direction to what gives that point: between the two is time to wait for tables."""
+
 X, Y, Z = Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)
 
 NOTHING = 1e-36
@@ -58,7 +61,7 @@ class Directions:
 class Convex:
     """A convex shape: the support of its core, a point inside that, the radius that rounds it [m], and unit directions
     in which it is often thinnest: its axes, so few that their cross products with another's are too, and normals of
-    further faces; and how wide its core is [m], where that is known."""
+    further faces; how wide its core is [m], where that is known; and where it lies in tables, how support is sought."""
 
     support: Support
     centre: Vec3
@@ -66,13 +69,30 @@ class Convex:
     axes: tuple[Vec3, ...] = ()
     normals: Directions | None = None
     width: Scalar | None = None
+    sought: Sought | None = None
 
     def at(self, pose: Transform) -> Convex:
         """The same shape in the outer frame of a pose."""
         R, p, support = pose.rotation, pose.position, self.support
         R_T = R.T
         axes, normals = tuple(R @ n for n in self.axes), self.normals and self.normals.at(pose)
-        return Convex(lambda n: R @ support(R_T @ n) + p, pose @ self.centre, self.radius, axes, normals, self.width)
+
+        def sought(n: Vec3) -> Callable[[], Vec3]:
+            found = self.begun(R_T @ n)
+            return lambda: R @ found() + p
+
+        own = pose @ self.centre, self.radius, axes, normals, self.width
+        return Convex(lambda n: R @ support(R_T @ n) + p, *own, sought)
+
+    def begun(self, n: Vec3) -> Callable[[], Vec3]:
+        """What gives the support point, whose search has begun."""
+        return self.sought(n) if self.sought else lambda: self.support(n)
+
+
+def supports(a: Convex, b: Convex, n: Vec3) -> tuple[Vec3, Vec3]:
+    """The support point of A, and that of B in the opposite direction: both searches begin before one ends."""
+    on_a, on_b = a.begun(n), b.begun(-n)
+    return on_a(), on_b()
 
 
 def sphere(sizes: Scalars) -> Convex:
@@ -135,7 +155,8 @@ CONVEX: dict[type[Shape], Callable[[Scalars], Convex]] = {
 
 def height(a: Convex, b: Convex, n: Vec3) -> Scalar:
     """How far the core of A reaches beyond that of B in a unit direction: h(n) of all differences of their points."""
-    return n.dot(a.support(n) - b.support(-n))
+    on_a, on_b = supports(a, b, n)
+    return n.dot(on_a - on_b)
 
 
 def root(square: Scalar) -> Scalar:

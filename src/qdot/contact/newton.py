@@ -165,7 +165,7 @@ def _with_rows(seen: Seen, a: Scalars, row: Rowed, lower: Matrix) -> Matrix:
         for j in _places(J):
             if j <= i:
                 pairs = zip(J, CJ, strict=True)
-                H[i][j] = H[i][j] + sum((row[i] * line[j] for row, line in pairs if i in row), start=0)
+                H[i][j] = sum((row[i] * line[j] for row, line in pairs if i in row), start=H[i][j])
     return H
 
 
