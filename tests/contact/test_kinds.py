@@ -1,15 +1,19 @@
 """Kinds of contact side by side: what each may be given, what runs tell of contacts, and what goes wrong with names."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib import pyplot
 
 import qdot
+from qdot.algebra import Mat3, Vec3
 from qdot.contact import Hard, Impulse, Lcp, Penalty, Soft, compare
 from qdot.errors import ModelError, QdotError, SimulationError, UnknownNameError, ValueShapeError
 from qdot.simulation.reporting import COLUMNS
+from qdot.simulation.tunnelling import _inner_radius, _middle
+from qdot.spatial import Transform
 from tests.contact.models import GRAVITY, ball, box, friction, planar, scene
 
 UP = '<joint name="up" type="slide" axis="0 0 1"/>'
@@ -263,6 +267,39 @@ def test_tunnels_are_reported():
     assert qdot.simulate(model, start, 0.05, 0.01, contact="lcp").tunnels == ()
     slow = qdot.simulate(model, ([0.0], [1.0]), 1.2, 0.01, contact="penalty")
     assert slow.tunnels == ()
+
+
+def test_hulls_that_pass_through_each_other_are_reported():
+    """By balls about their middles, wherever the origins of their frames are."""
+    corners = np.array([[x, y, z] for x in (0.0, 0.1) for y in (0.0, 0.1) for z in (0.0, 0.1)])
+    world = qdot.Mechanism("hulls")
+    world.world.show(qdot.geometry.ConvexHull(corners), collision=True)
+    rock = qdot.geometry.ConvexHull(corners - (0, 0.01, 0.01), mass=1.0)
+    world.add("rock", qdot.joints.Prismatic("x"), rock, at=(-1.0, 0, 0))
+    model = qdot.assemble(world)
+    with pytest.warns(RuntimeWarning, match="rock passed through world|world passed through rock"):
+        run = qdot.simulate(model, ([0.0], [80.0]), 0.05, 0.01, contact="soft")
+    assert [passed.time for passed in run.tunnels] == [0.01]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *(qdot.geometry.Sphere(0.3), qdot.geometry.Box(0.1, 0.4, 0.2), qdot.geometry.Ellipsoid(0.3, 0.1, 0.2)),
+        *(qdot.geometry.Cylinder(0.1, 0.7), qdot.geometry.Cylinder(0.4, 0.1), qdot.geometry.Capsule(0.1, 0.05)),
+        *(qdot.geometry.Cone(0.1, 0.8), qdot.geometry.Cone(0.7, 0.2)),
+        qdot.geometry.ConvexHull(np.random.default_rng(3).normal(size=(40, 3))),
+    ],
+    ids=lambda shape: type(shape).__name__,
+)
+def test_the_ball_by_which_tunnels_are_seen_lies_within_a_shape(shape):
+    """No support plane is nearer to its middle; and the ball is no smaller than half of the nearest one."""
+    part = SimpleNamespace(shape=shape, placement=Transform(Mat3.identity(), Vec3(0.0, 0.0, 0.0)))
+    vertices, _ = shape.surface()
+    n = np.random.default_rng(0).normal(size=(20000, 3))
+    n /= np.linalg.norm(n, axis=1, keepdims=True)
+    nearest = np.min(np.max(n @ (vertices - np.array([*_middle(part)])).T, axis=1))
+    assert nearest / 2 < _inner_radius(shape) < nearest * 1.05  # what is drawn of a round shape lies a little within it
 
 
 # ── the court ────────────────────────────────────────────────────────────────────────────────────

@@ -65,6 +65,12 @@ class Hull:
         return np.asarray(self.corners.mean(axis=0))
 
     @cached_property
+    def inner_radius(self) -> float:
+        """Of the ball about its middle that lies within."""
+        normals = np.array(self.normals)
+        return float(((normals @ self.corners.T).max(axis=1) - normals @ self.middle).min())
+
+    @cached_property
     def width(self) -> float:
         return float(np.ptp(self.corners, axis=0).max())
 
@@ -187,9 +193,10 @@ def corners_of(shape: Shape) -> Floats:
 @lru_cache(maxsize=256)
 def hulls_of(shapes: tuple[Shape, ...]) -> Hulls:
     """The hulls of these shapes, in their order."""
-    return Hulls(tuple(map(_hull_of, shapes)))
+    return Hulls(tuple(map(hull_of, shapes)))
 
 
 @lru_cache(maxsize=256)
-def _hull_of(shape: Shape) -> Hull:
+def hull_of(shape: Shape) -> Hull:
+    """The hull of a shape, with what follows from its corners."""
     return Hull(corners_of(shape))

@@ -1,26 +1,29 @@
 """Shapes that passed through each other within a step, unseen by contacts that look at its ends only.
 
-Two shapes hold balls about their centres. Along the straight way of one centre beside the other, the balls met in
-between, but neither at the start nor at the end: then a contact was missed for certain. That is looked for only in
-steps in which a shape moves farther than the radius of its ball, by the step itself (`crossings`); who they were is
-found out afterwards. Of two shapes of one mechanism it counts how they move beside its first body.
+Two shapes hold balls about their middles. Along the straight way of one middle beside the other, the balls met in
+between, but neither at the start nor at the end: then a contact was missed for certain. That is looked for only where
+both together move farther in a step than the sum of the radii, for otherwise the balls at most graze, by the step
+itself (`crossings`); who they were is found out afterwards. Of two shapes of one mechanism it counts how they move
+beside its first body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
+from math import hypot
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qdot.algebra import Scalar, Scalars, Vec3, maximum, minimum, scanned, where, where_needed
+from qdot.algebra import Scalar, Scalars, Vec3, maximum, minimum, scanned, sqrt, where, where_needed
 from qdot.algorithms.frames import root_frame
 from qdot.algorithms.kinematics import world_poses
-from qdot.collision.narrow import sizes_of
+from qdot.collision.hulls import hull_of
+from qdot.collision.narrow import is_hull, sizes_of
 from qdot.collision.pairs import Pair, Part, pairs
 from qdot.contact.gauss import body_motions
-from qdot.geometry import HeightField, Plane
+from qdot.geometry import Capsule, Cone, HeightField, Plane, Shape
 from qdot.model.model import Model
 from qdot.spatial import Transform
 
@@ -107,23 +110,26 @@ def watched_pairs(model: Model) -> list[tuple[Pair, float]]:
 
 def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) -> Scalar:
     """How many pairs passed through each other in a step from (q, v) to the configuration `after`."""
-    watched = watched_pairs(model)
+    watched, points = watched_pairs(model), _points(model)
     if not watched:
         return 0.0
 
-    start, haste = _centres(model, root_frame(model, q).places or world_poses(model, q)), _haste(model, q, v, dt)
-    names = _hasting(model)
+    start, ways = _centres(model, root_frame(model, q).places or world_poses(model, q)), _ways(model, q, v, dt)
 
-    def counted(given: tuple[list[Scalar], dict[int, Vec3], dict[_Hasting, Scalar]]) -> Scalar:
-        after, start, haste = given
+    def counted(given: tuple[list[Scalar], dict[int, Vec3], dict[_Point, Scalar]]) -> Scalar:
+        after, start, ways = given
         end = _centres(model, world_poses(model, after))
         rows = [
-            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin, *(haste[k] for k in both)]
-            for (pair, thin), both in zip(watched, names, strict=True)
+            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin, *(ways[p] for p in both)]
+            for (pair, thin), both in zip(watched, points, strict=True)
         ]
         return scanned(rows, 0.0, lambda count, row: count + _passes(row))
 
-    return where_needed(reduce(maximum, haste.values()) > 1, (list(after), start, haste), counted, 0.0)
+    least: dict[_Point, float] = {}
+    for (_, thin), both in zip(watched, points, strict=True):
+        least.update((point, min(least.get(point, thin), thin)) for point in both)
+    farthest = reduce(maximum, (ways[point] * (2 / thin) for point, thin in least.items()))
+    return where_needed(farthest > 1, (list(after), start, ways), counted, 0.0)
 
 
 def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
@@ -133,8 +139,8 @@ def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
 
 
 def _passes(row: Scalars) -> Scalar:
-    """The same from a row: centres of the first at start and end, of the second, how thick they are, and how they
-    haste."""
+    """The same from a row: centres of the first at start and end, of the second, how thick they are together, and how
+    far both move."""
 
     def crosses(row: list[Scalar]) -> Scalar:
         a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
@@ -142,7 +148,7 @@ def _passes(row: Scalars) -> Scalar:
         # With s, e from the nearest point on the way, d away, to its ends: start·end = d² - s e < d² < thin².
         return where_needed(start.dot(end) < thin * thin, (start, end, thin), lambda given: _crosses(*given), 0.0)
 
-    return where_needed(maximum(row[13], row[14]) > 1, list(row), crosses, 0.0)
+    return where_needed(row[13] + row[14] > row[12], list(row), crosses, 0.0)
 
 
 def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
@@ -155,40 +161,36 @@ def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
 
 
 def _place(X: Sequence[Transform], part: Part) -> Vec3:
-    return X[part.body] @ part.placement.position
+    return X[part.body] @ _middle(part)
 
 
-class _Hasting(NamedTuple):
-    """A ball, by its body, the one beside which its motion counts, its place there, and its radius [m]."""
+class _Point(NamedTuple):
+    """The middle of a shape, by its body and its place there, and the body beside which its motion counts."""
 
     body: int
     beside: int
     place: Vec3
-    radius: float
 
 
 @lru_cache(maxsize=64)
-def _hasting(model: Model) -> list[tuple[_Hasting, ...]]:
-    """The balls within the two shapes of each pair; of one without inside, as thick as both are together."""
+def _points(model: Model) -> list[tuple[_Point, ...]]:
+    """Of the two shapes of each pair."""
     first, found = _first_bodies(model), []
-    for pair, thin in watched_pairs(model):
+    for pair, _ in watched_pairs(model):
         trees = {first[part.body] for part in pair.parts}
         beside = trees.pop() if len(trees) == 1 else 0
-        radii = [_inner_radius(part) or 0.0 for part in pair.parts]
-        shares = radii if all(radii) else [thin / 2] * 2
-        parts = zip(pair.parts, shares, strict=True)
-        found.append(tuple(_Hasting(part.body, beside, part.placement.position, r) for part, r in parts))
+        found.append(tuple(_Point(part.body, beside, _middle(part)) for part in pair.parts))
     return found
 
 
-def _haste(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Hasting, Scalar]:
-    """How far balls move in a step, in their radii: the square."""
+def _ways(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Point, Scalar]:
+    """How far points move in a step [m]."""
     at = root_frame(model, q)
     X, V = at.places or world_poses(model, q), body_motions(model, at, v)
     found = {}
-    for ball in dict.fromkeys(ball for both in _hasting(model) for ball in both):
-        speed = (V[ball.body] - V[ball.beside]).at(X[ball.body] @ ball.place).lin * (dt / ball.radius)
-        found[ball] = speed.dot(speed)
+    for point in dict.fromkeys(point for both in _points(model) for point in both):
+        way = (V[point.body] - V[point.beside]).at(X[point.body] @ point.place).lin * dt
+        found[point] = sqrt(way.dot(way))
     return found
 
 
@@ -202,15 +204,30 @@ def _first_bodies(model: Model) -> list[int]:
 
 def _thickness(pair: Pair) -> float:
     """The radii of the balls within two shapes together [m]; zero with ground, which nothing gets behind."""
-    radii = [_inner_radius(part) for part in pair.parts]
+    radii = [_inner_radius(part.shape) for part in pair.parts]
     return sum(r for r in radii if r is not None) if None not in radii else 0.0
 
 
-def _inner_radius(part: Part) -> float | None:
-    """Of a ball about a shape's centre that lies within it [m]; none of ground."""
-    if isinstance(part.shape, (Plane, HeightField)):
+def _inner_radius(shape: Shape) -> float | None:
+    """Of a ball about a shape's middle that lies within it [m]; none of ground."""
+    if isinstance(shape, (Plane, HeightField)):
         return None
-    return min(sizes_of(part.shape), default=0.0)
+    if is_hull(shape):
+        return hull_of(shape).inner_radius
+    sizes = sizes_of(shape)
+    match shape:
+        case Capsule():
+            return sizes[0]
+        case Cone():
+            return sizes[0] * sizes[1] / hypot(sizes[0], 2 * sizes[1])
+        case _:
+            return min(sizes)
+
+
+def _middle(part: Part) -> Vec3:
+    """Of a shape, in its body's frame."""
+    within = Vec3(*hull_of(part.shape).middle.tolist()) if is_hull(part.shape) else Vec3.zero()
+    return part.placement @ within
 
 
 def part_name(model: Model, part: Part) -> str:
