@@ -10,6 +10,7 @@ import numpy as np
 
 from qdot.algebra import as_array
 from qdot.algebra.rounding import rounded_as
+from qdot.model.model import Model
 from qdot.programs import parameters as constants
 from qdot.simulation.controls import Drive
 from qdot.simulation.later import Later
@@ -23,11 +24,26 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def inputs_of(records: Records, drives: Mapping[str, Drive]) -> Array:
-    """Controls and joint forces of the steps that led to all records (of the first: of the step from there), side by
-    side."""
-    _add_inputs(records.parts, drives)
-    return records.array("inputs")
+def model_at_records(model: Model, parameters: Mapping[str, Array], runs: int, records: int) -> Model:
+    """A model whose constants that were replaced, by one value or one for each run, have one for every record."""
+    values: dict[str, Any] = {}
+    for path, given in parameters.items():
+        shape = constants.shape_of(model, path)
+        each = np.repeat(np.broadcast_to(given, (runs, *shape)), records, axis=0).astype(float)
+        values[path] = list(each.T) if shape else each
+    return constants.with_parameters(model, values) if values else model
+
+
+def inputs_of(records: Records, drives: Mapping[str, Drive]) -> Later[Array]:
+    """Controls and joint forces of the steps that led to all records that there are now (of the first: of the step from
+    there), side by side."""
+    count = len(records.parts)
+
+    def found() -> Array:
+        _add_inputs(records.parts[:count], drives)
+        return records.array("inputs", count)
+
+    return Later(found)
 
 
 def multipliers_of(

@@ -14,15 +14,28 @@ from qdot.algorithms.residuals import active_constraints
 from qdot.description import LoopRecord, WeldRecord
 from qdot.description.constraints import ConstraintRecord, CouplingRecord
 from qdot.model.model import Model
+from qdot.simulation.afterwards import model_at_records
 from qdot.simulation.units import OF_FORCES, freedom_units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from qdot.simulation.trajectory import Trajectory
+
     Array = NDArray[np.float64]
 
 WRENCH = "N·m, N"
 """The unit of what has a moment and a force."""
+
+
+def forces_along(run: Trajectory) -> dict[str, Array]:
+    """By name, at every record of a run."""
+    if not run.row_names:
+        return {}
+    flat = run.q.reshape(-1, run.model.nq).astype(float)
+    model = model_at_records(run.model, run.parameters, len(run), run.records)
+    found = forces_of(model, run.row_names, list(flat.T), run.multipliers.reshape(-1, len(run.row_names)))
+    return {name: x.reshape(*run.q.shape[:-1], x.shape[-1]) for name, x in found.items()}
 
 
 def forces_of(model: Model, row_names: tuple[str, ...], q: Scalars, multipliers: Array) -> dict[str, Array]:

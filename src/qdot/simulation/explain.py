@@ -194,11 +194,12 @@ class Ordinary:
         return Bad(step, row, kind, int(bad.any(axis=0).sum()), after)
 
     def _all_good(self, window: Mapping[str, Array]) -> bool:
-        """Whether nothing needs a closer look: two passes over what was computed."""
-        with np.errstate(invalid="ignore"):
+        """Whether nothing needs a closer look: a pass over what was computed, most often, for no number is larger than
+        all squares together."""
+        with np.errstate(invalid="ignore", over="ignore"):
             v, q, w = window["v"], window["q"], window["activation"]
-            quick = v.size and not max(v.max(), -v.min()) <= self.quiet
-            lost = any(x.size and not np.isfinite(x.max() - x.min()) for x in (q, w))
+            quick = not _square(v) <= self.quiet**2 and not max(v.max(), -v.min()) <= self.quiet
+            lost = not all(np.isfinite(_square(x)) for x in (q, w))
             off = self.row and "drift" in window and not window["drift"][..., 0].max() <= self.off
         return not (quick or lost or off)
 
@@ -209,6 +210,12 @@ class Ordinary:
             if self.undriven is None or not (v**2 @ self.weights > GAINED / 10 * self.undriven.rough).any():
                 return False
             return bool(self.undriven.gained(q, v).any())
+
+
+def _square(x: Array) -> Array:
+    """Σ x²."""
+    axes = "abc"[: x.ndim]
+    return np.asarray(np.einsum(f"{axes},{axes}->", x, x))
 
 
 # -- the explanation ---------------------------------------------------------------------------------------------------

@@ -20,3 +20,8 @@ class Later(Generic[T]):
         if self._find is not None:
             self._found, self._find = [self._find()], None  # with all that it held
         return self._found[0]
+
+
+def found(value: T | Later[T]) -> T:
+    """What is there already, or is found out now."""
+    return value.value if isinstance(value, Later) else value

@@ -25,7 +25,7 @@ from qdot.simulation.events import Happened
 from qdot.simulation.model_data import Unwritable, data_of, description_of
 from qdot.simulation.setup_data import setup_data, setup_of, without_functions
 from qdot.simulation.system import System
-from qdot.simulation.trajectory import ROWS, Trajectory
+from qdot.simulation.trajectory import LATER, ROWS, Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,8 +106,8 @@ def _foreign(file: Path, reason: object) -> ModelError:
 def _content(run: Trajectory) -> tuple[Arrays, dict[str, Any], Report]:
     from qdot import __version__
 
-    arrays: Arrays = {"time": run.time, "ended": np.asarray(run.ended), "multipliers": run.multipliers}
-    arrays |= {name: getattr(run, name) for name in ROWS}
+    arrays: Arrays = {"time": run.time, "ended": np.asarray(run.ended)}
+    arrays |= {name: getattr(run, name) for name in (*ROWS, *LATER.values())}
     about: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -155,12 +155,12 @@ def _run(file: Path, arrays: Arrays, about: Mapping[str, Any], given: Model | No
     if "checkpoint" in about:
         point = Checkpoint(**about["checkpoint"], count=arrays["checkpoint/count"], memory=arrays["checkpoint/memory"])
     states = [State.of(model, arrays["events/q"][k], arrays["events/v"][k]) for k in range(len(about["events"]))]
-    rows: dict[str, Any] = {name: arrays[name] if name in arrays else np.empty(0) for name in ROWS}
+    kept = LATER | {name: name for name in ROWS}
+    rows: dict[str, Any] = {field: arrays.get(name, np.empty(0)) for field, name in kept.items()}
     return Trajectory(
         model,
         arrays["time"],
         **rows,
-        row_forces=arrays.get("multipliers", np.empty(0)),
         ledger=tuple(about["ledger"]),
         row_names=tuple(about["rows"]),
         constraint_units=dict(about["constraint_units"]),

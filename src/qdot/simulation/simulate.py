@@ -218,7 +218,7 @@ class Simulation:
             constraint_units=constraint_units(self.model, self.setup.constraints),
             parameters=self._parameters,
             contact=np.nan_to_num(records.array("contact")) if "contact" in records.results else np.empty(0),
-            inputs=inputs_of(records, drives) if self.setup.contact is not None else np.empty(0),
+            driven=inputs_of(records, drives) if self.setup.contact is not None else np.empty(0),
             passed=Later(partial(all_passed, self.model, tuple(self._crossed))) if self._crossed else (),
             system=self._system,
             checkpoint=Checkpoint(self.start, self.dt, self.integrator.name, count, memory, room),

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -17,12 +18,13 @@ from qdot.errors import ModelError, ValueShapeError
 from qdot.model.model import Model
 from qdot.model.state import State
 from qdot.programs import functions
-from qdot.programs.parameters import shape_of, with_parameters
+from qdot.programs.parameters import shape_of
 from qdot.simulation import constraint_forces as of_constraints, contacts as of_contacts, ledger
+from qdot.simulation.afterwards import model_at_records
 from qdot.simulation.between import rows_between, states_between, times_within
 from qdot.simulation.checkpoint import Checkpoint
 from qdot.simulation.events import Happened
-from qdot.simulation.later import Later
+from qdot.simulation.later import Later, found
 from qdot.simulation.setup_data import without_functions
 from qdot.simulation.system import System
 from qdot.simulation.tunnelling import Passed
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ROWS = ("q", "v", "activation", "work", "drift", "contact", "inputs")
-"""What has a row for each record, beside multipliers."""
+ROWS = ("q", "v", "activation", "work", "drift", "contact")
+LATER = {"row_forces": "multipliers", "driven": "inputs"}
+"""What has a row for each record; and where what is found out later is kept, by what it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +66,8 @@ class Trajectory:
     """Units of the forces of constraints that the simulation added, by name."""
     contact: Array = field(default_factory=lambda: np.empty(0))
     """How well the step before a record obeys the law of contact, see `contact_residuals`."""
-    inputs: Array = field(default_factory=lambda: np.empty(0))
-    """Controls and joint forces of the step before a record, where bodies touch."""
+    driven: Array | Later[Array] = field(default_factory=lambda: np.empty(0))
+    """What `inputs` are, or will be."""
     passed: tuple[Passed, ...] | Later[tuple[Passed, ...]] = ()
     """What `tunnels` are, or will be."""
     system: System | None = None
@@ -85,7 +88,7 @@ class Trajectory:
         return f"<Trajectory of {self.model.name!r}: {runs}{self.records} records, {span}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        found = {"row_forces": self.multipliers, "passed": self.tunnels}
+        found = {field: getattr(self, name) for field, name in LATER.items()} | {"passed": self.tunnels}
         return self.__dict__ | {"system": without_functions(self.system)} | found
 
     # ── parts ────────────────────────────────────────────────────────────────────────────────────
@@ -152,10 +155,14 @@ class Trajectory:
         )
 
     def _changed(self, change: Callable[[Array], Array], names: Sequence[str] = ROWS) -> dict[str, Any]:
-        """What has a row for each record, changed: multipliers when they are asked for."""
-        arrays = {name: getattr(self, name) for name in names}
-        found: dict[str, Any] = {name: change(x) for name, x in arrays.items() if x.ndim > 1}
-        return found | ({"row_forces": Later(lambda: change(self.multipliers))} if self.row_names else {})
+        """What has a row for each record, changed: some of it when it is asked for."""
+
+        def changed(name: str) -> Array:
+            x: Array = getattr(self, name)
+            return change(x) if x.ndim > 1 else x
+
+        rows: dict[str, Any] = {name: changed(name) for name in names}
+        return rows | {field: Later(partial(changed, name)) for field, name in LATER.items()}
 
     # ── times ────────────────────────────────────────────────────────────────────────────────────
 
@@ -205,7 +212,8 @@ class Trajectory:
             before, after = getattr(self, name), getattr(later, name)
             return np.concatenate([before, after[..., 1:, :]], axis=-2) if before.ndim > 1 else before
 
-        rows: dict[str, Any] = {name: both(name) for name in ROWS} | {"row_forces": Later(lambda: both("multipliers"))}
+        rows: dict[str, Any] = {name: both(name) for name in ROWS}
+        rows |= {field: Later(partial(both, name)) for field, name in LATER.items()}
         known = self.computing is not None and later.computing is not None
         computing = self.computing + later.computing if known else None  # type: ignore[operator]
         time = np.concatenate([self.time, later.time[1:]])
@@ -286,12 +294,17 @@ class Trajectory:
     def multipliers(self) -> Array:
         """Force of each constraint row at a record, with the control of the step that led to it; found out when it is
         first asked for."""
-        return self.row_forces.value if isinstance(self.row_forces, Later) else self.row_forces
+        return found(self.row_forces)
+
+    @property
+    def inputs(self) -> Array:
+        """Controls and joint forces of the step before a record, where bodies touch."""
+        return found(self.driven)
 
     @property
     def tunnels(self) -> tuple[Passed, ...]:
         """Shapes that passed through each other within a step, unseen; found out when asked for, and not saved."""
-        return self.passed.value if isinstance(self.passed, Later) else self.passed
+        return found(self.passed)
 
     def constraint_forces(self) -> dict[str, Array]:
         """The force of each constraint at every record, by name.
@@ -301,12 +314,7 @@ class Trajectory:
         weld the moment and the force on frame 1 at the weld, in world axes, (records, 6). Of a rod the force that
         pushes its ends apart, of a coupling that on the follower; of others one number for each row, (records, rows).
         """
-        if not self.row_names:
-            return {}
-        flat = self.q.reshape(-1, self.model.nq).astype(float)
-        multipliers = self.multipliers.reshape(-1, len(self.row_names))
-        found = of_constraints.forces_of(self._model_everywhere(), self.row_names, list(flat.T), multipliers)
-        return {name: x.reshape(*self.q.shape[:-1], x.shape[-1]) for name, x in found.items()}
+        return of_constraints.forces_along(self)
 
     def force_units(self) -> dict[str, str]:
         """The units of `constraint_forces`, by name; empty where a user's constraint does not tell."""
@@ -317,20 +325,9 @@ class Trajectory:
         shape = self.q.shape[:-1]
         count = math.prod(shape)
         rows = [x.reshape(count, x.shape[-1]) for x in (getattr(self, name) for name in vectors)]
-        found = function(self._model_everywhere(), *rows, **options)
+        found = function(model_at_records(self.model, self.parameters, len(self), self.records), *rows, **options)
         array = found if isinstance(found, np.ndarray) else as_array(found, (count,))
         return np.asarray(array.reshape(shape + array.shape[1:]))
-
-    def _model_everywhere(self) -> Model:
-        """The model, with a value for every record of each constant that was replaced."""
-        if not self.parameters:
-            return self.model
-        values: dict[str, Any] = {}
-        for path, given in self.parameters.items():
-            shape = shape_of(self.model, path)
-            each = np.repeat(np.broadcast_to(given, (len(self), *shape)), self.records, axis=0).astype(float)
-            values[path] = list(each.T) if shape else each
-        return with_parameters(self.model, values)
 
     # ── contacts ─────────────────────────────────────────────────────────────────────────────────
 
