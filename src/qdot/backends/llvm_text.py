@@ -40,11 +40,13 @@ def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
 
 @dataclass(frozen=True)
 class _Region:
-    """A region being written: the lanes that need it; by a result of its block, which results of the region that is
-    there, and what they are elsewhere; and the names of those that are written, what they are in all lanes."""
+    """A region being written: the lanes that need it; the places in the tile of each of its results; by a result of its
+    block, which results of the region that is there, and what they are elsewhere; and the names of those that are
+    written, what they are in all lanes."""
 
     label: str
     needed: str
+    places: list[Sequence[int]]
     otherwise: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     chosen: dict[int, str] = field(default_factory=dict)
 
@@ -141,7 +143,7 @@ class Writer(Rows):
         self.step(step)
         for value in step.results:
             self._choose(value)
-        if step.op != "each":  # which leaves its results in the tile by itself
+        if step.op not in ("each", "when"):  # which leave their results in the tile by themselves
             for value in step.results:
                 for place in self.places.get(value, ()):
                     self.store(self.number(value) if is_truth(step) else self.names[value], place)
@@ -212,15 +214,17 @@ class Writer(Rows):
         condition, *rest = (self.names[a] for a in step.args)
         otherwise = rest[given:]
         inside, end = self.new_label("when"), self.new_label("end")
+        places: list[Sequence[int]] = [self.places.get(r, ()) for r in step.results]
         before = self.label
+        skipped = self.new_label("else") if any(places) else before
         if self.active:
             self.lines.append(f"  %needed.{inside} = and <{W} x i1> {condition}, {self.active}")
             condition = f"%needed.{inside}"
         self.lines.append(f"  %any.{inside} = {self.any(condition)}")
-        self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end}")
+        self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end if skipped == before else skipped}")
         self.open(inside)
         self.names.update(zip(block.parameters, rest[:given], strict=True))
-        around, self.before, self.region = (self.before, self.region), {}, _Region(inside, condition)
+        around, self.before, self.region = (self.before, self.region), {}, _Region(inside, condition, places)
         for k, (r, y) in enumerate(zip(block.results, otherwise, strict=True)):
             self.region.otherwise.setdefault(r, []).append((k, y))
         self.inner(block, condition)
@@ -230,9 +234,15 @@ class Writer(Rows):
         self.before, self.region = around
         last = self.label
         self.lines.append(f"  br label %{end}")
+        if skipped != before:
+            self.open(skipped)
+            for y, there in zip(otherwise, places, strict=True):
+                for place in there:
+                    self.store(y, place)
+            self.lines.append(f"  br label %{end}")
         self.open(end)
         for k, (r, y) in enumerate(zip(step.results, otherwise, strict=True)):
-            self.phi(self.name(r), T, [(chosen[k], last), (y, before)])
+            self.phi(self.name(r), T, [(chosen[k], last), (y, skipped)])
             self.before[self.names[r]] = y
 
     def _choose(self, value: int) -> None:
@@ -245,6 +255,8 @@ class Writer(Rows):
             name = self.region.chosen[k] = x if self.is_kept(x, y) else f"%k{k}.{self.region.label}"
             if name != x:
                 self.lines.append(f"  {name} = select <{W} x i1> {self.region.needed}, {T} {x}, {T} {y}")
+            for place in self.region.places[k]:
+                self.store(name, place)
 
     def is_kept(self, x: str, y: str) -> bool:
         """Whether x is y in lanes that do not need the region being written."""
