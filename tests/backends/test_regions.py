@@ -89,7 +89,28 @@ def looping(kind: str, kept: bool) -> Program:
     return trace(f"looping {kind} {kept}", text, {"x": (4,)})
 
 
+def read_by_a_loop() -> Program:
+    """What regions give lies in rows that a loop reads, in a region and outside: also where no lane of a vector needs
+    them, and where one does after others did not."""
+
+    def text(x: list) -> dict[str, list]:
+        graph, (a, b, c, s) = x[0].graph, x
+        rows = [
+            graph.when(a * k > 1.0, [b, c], lambda given, k=k: [given[0] * k, given[1] - k], [c, 0.25 * k])
+            for k in (1.0, 3.0, -2.0)
+        ]
+
+        def through(state: list) -> list:
+            return graph.scan(rows, state, lambda row, total: [0.5 * total[0] + row[0], total[1] - row[1] * row[0]])
+
+        first = through([s, b])
+        return {"state": [*first, *graph.when(s > 0.0, first, through, [a, b]), *rows[1]]}
+
+    return trace("read", text, {"x": (4,)})
+
+
 PROGRAMS = [
+    read_by_a_loop(),
     *(passed_through(False), passed_through(True), stopping()),
     *(looping(kind, kept) for kind in LOOPS for kept in (True, False)),
 ]
