@@ -383,5 +383,5 @@ def _width(a: Convex) -> Scalar:
     """As it is known, or else the largest along x, y, z."""
     if a.width is not None:
         return a.width
-    x, y, z = (n.dot(a.support(n) - a.support(-n)) for n in (X, Y, Z))
+    x, y, z = (height(a, a, n) for n in (X, Y, Z))
     return maximum(x, maximum(y, z))

@@ -73,7 +73,7 @@ class Convex:
 
     def at(self, pose: Transform) -> Convex:
         """The same shape in the outer frame of a pose."""
-        R, p, support = pose.rotation, pose.position, self.support
+        R, p = pose.rotation, pose.position
         R_T = R.T
         axes, normals = tuple(R @ n for n in self.axes), self.normals and self.normals.at(pose)
 
@@ -82,7 +82,7 @@ class Convex:
             return lambda: R @ found() + p
 
         own = pose @ self.centre, self.radius, axes, normals, self.width
-        return Convex(lambda n: R @ support(R_T @ n) + p, *own, sought)
+        return Convex(lambda n: sought(n)(), *own, sought)
 
     def begun(self, n: Vec3) -> Callable[[], Vec3]:
         """What gives the support point, whose search has begun."""

@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 
 def model_at_records(model: Model, parameters: Mapping[str, Array], runs: int, records: int) -> Model:
     """A model whose constants that were replaced, by one value or one for each run, have one for every record."""
-    values: dict[str, Any] = {}
-    for path, given in parameters.items():
-        shape = constants.shape_of(model, path)
-        each = np.repeat(np.broadcast_to(given, (runs, *shape)), records, axis=0).astype(float)
-        values[path] = list(each.T) if shape else each
-    return constants.with_parameters(model, values) if values else model
+    axes = {path: len(constants.shape_of(model, path)) for path in parameters}
+    each = {path: x[:, None] if x.ndim > axes[path] else x for path, x in parameters.items()}
+    return _model_on_lanes(model, each, (runs, records))
 
 
 def inputs_of(records: Records, drives: Mapping[str, Drive]) -> Later[Array]:
@@ -92,20 +89,23 @@ def _multipliers(
 ) -> Array:
     """Of a part, all at once; what rests at a stop does so up to the rounding of the records."""
     rows = part["count"].shape[:-1]
-    total = prod(rows)
-
-    def lanes(x: Array, shape: tuple[int, ...]) -> Any:
-        flat = np.broadcast_to(x, (*rows, *shape)).reshape(total, *shape).astype(float)
-        return [*np.moveaxis(flat, -1, 0)] if shape else flat
-
-    model = system.model
-    if parameters:
-        sizes = {path: constants.shape_of(model, path) for path in parameters}
-        model = constants.with_parameters(model, {path: lanes(x, sizes[path]) for path, x in parameters.items()})
-    given = lanes(inputs, inputs.shape[-1:])
-    state = {name: lanes(part[name], part[name].shape[-1:]) for name in ("q", "v", "activation", "count")}
+    model = _model_on_lanes(system.model, parameters, rows)
+    given = _lanes(inputs, rows, inputs.shape[-1:])
+    state = {name: _lanes(part[name], rows, part[name].shape[-1:]) for name in ("q", "v", "activation", "count")}
     with np.errstate(all="ignore"), rounded_as(part["q"].dtype.name):
         found = constraint_forces(
             model, **state, control=given[: model.nu], tau=given[model.nu :], timing=list(timing), setup=system.setup
         )
-    return as_array(found, (total,)).reshape(*rows, system.row_count)
+    return as_array(found, (prod(rows),)).reshape(*rows, system.row_count)
+
+
+def _model_on_lanes(model: Model, parameters: Mapping[str, Array], rows: tuple[int, ...]) -> Model:
+    """A model with constants that were replaced, each by what can be broadcast to these rows."""
+    values = {path: _lanes(x, rows, constants.shape_of(model, path)) for path, x in parameters.items()}
+    return constants.with_parameters(model, values) if values else model
+
+
+def _lanes(x: Array, rows: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """A number of this shape for each of these rows, as lanes of all of them."""
+    flat = np.broadcast_to(x, (*rows, *shape)).reshape(prod(rows), *shape).astype(float)
+    return [*np.moveaxis(flat, -1, 0)] if shape else flat

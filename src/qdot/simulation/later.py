@@ -22,6 +22,6 @@ class Later(Generic[T]):
         return self._found[0]
 
 
-def found(value: T | Later[T]) -> T:
+def known(value: T | Later[T]) -> T:
     """What is there already, or is found out now."""
     return value.value if isinstance(value, Later) else value

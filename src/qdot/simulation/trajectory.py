@@ -24,7 +24,7 @@ from qdot.simulation.afterwards import model_at_records
 from qdot.simulation.between import rows_between, states_between, times_within
 from qdot.simulation.checkpoint import Checkpoint
 from qdot.simulation.events import Happened
-from qdot.simulation.later import Later, found
+from qdot.simulation.later import Later, known
 from qdot.simulation.setup_data import without_functions
 from qdot.simulation.system import System
 from qdot.simulation.tunnelling import Passed
@@ -294,17 +294,17 @@ class Trajectory:
     def multipliers(self) -> Array:
         """Force of each constraint row at a record, with the control of the step that led to it; found out when it is
         first asked for."""
-        return found(self.row_forces)
+        return known(self.row_forces)
 
     @property
     def inputs(self) -> Array:
         """Controls and joint forces of the step before a record, where bodies touch."""
-        return found(self.driven)
+        return known(self.driven)
 
     @property
     def tunnels(self) -> tuple[Passed, ...]:
         """Shapes that passed through each other within a step, unseen; found out when asked for, and not saved."""
-        return found(self.passed)
+        return known(self.passed)
 
     def constraint_forces(self) -> dict[str, Array]:
         """The force of each constraint at every record, by name.
