@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
-BLOCK = 256
-"""Rows that run all steps before the next ones begin."""
+BLOCK = 512
+"""Rows that run all steps before the next ones begin: as many as stay in the cache, for the more there are, the more
+alike are those that share a vector."""
 
 EFFORTS = 256
 """Efforts that are told apart: 0, 1, …; higher ones are taken for the last."""

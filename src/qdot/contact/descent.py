@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
 
-from qdot.algebra import Scalar, absolute, iterated, minimum, where, where_needed
+from qdot.algebra import Scalar, absolute, iterated, where, where_needed
+from qdot.algebra.rounding import or_rounding
 
 SEARCH = 0.1
 """Of the slope at the start of a search: what is left of it where the search ends."""
@@ -21,6 +22,10 @@ SURE = 1e4
 """Times what a step is expected to gain: where that is less than the tolerance, it is not taken. Those of robots in
 contact gained up to 14 times as much; random contacts, some 10⁶ times as stiff as others, end up to 4e-9 above the
 least with a tolerance of 1e-8."""
+
+ROUNDINGS = 12
+"""Expected to gain less than so many, a step is not taken either: numbers of 32 bits would go on with what rounding
+left of slopes, a turn in five of a humanoid that tumbles."""
 
 
 class Sloping(Protocol):
@@ -49,13 +54,14 @@ def minimised(
     takes a step and tells what it promised to gain. It stops where that is less than the tolerance, or the slope is
     less, in units of 1/scale; and where the next step is sure to gain less: less than the last one by the square of how
     much smaller slopes have become."""
+    least = or_rounding(tolerance / SURE, ROUNDINGS)
 
     def turn(state: _State) -> tuple[Scalar, _State]:
         a, gain, before, turns = state
         here = met(a)
         left = scale * sum((absolute(x) for x in here.g), start=0)
         next_one = gain * (left / before) ** 2
-        more = where(left > tolerance, minimum(gain, SURE * next_one), 0.0) > tolerance
+        more = where(left > tolerance, where(next_one > least, gain, 0.0), 0.0) > tolerance
         a, gain = where_needed(more, (a, here), lambda given: improved(*given), (a, 0.0))
         return more, (a, gain, left, turns + 1)
 
