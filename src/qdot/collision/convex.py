@@ -16,8 +16,8 @@ directions: axes and faces of the shapes, cross products of axes, the line of ce
 sphere. Any n gives a depth that suffices to separate the shapes. In random poses deep in each other, fewer than one
 pair of round shapes in 10⁴, and of hulls of many faces one in a hundred, comes out with a little more than the least.
 
-Steps of a simulation have no time for that: one local maximum is enough for them, found from the line of centres
-(`portals`). A descent ends what takes long there, and starts where 0 is on the surface of D.
+Steps of a simulation have no time for that: one local maximum is enough for them, found from the line of centres or
+from an axis (`portals`). A descent ends what takes long there, and starts where 0 is on the surface of D.
 
 Loops are bounded, memory is static, and nothing is decided by looking at values: it runs on lanes, and compiles.
 """
@@ -30,7 +30,7 @@ from typing import ClassVar, TypeAlias
 
 from qdot.algebra import Scalar, Vec3, cos, iterated, maximum, minimum, repeated, sin, sqrt, where, where_needed
 from qdot.algebra.rounding import or_rounding
-from qdot.collision.portals import first_portal, way_out
+from qdot.collision.portals import first_portal, first_ray, way_out
 from qdot.collision.support import NOTHING, Convex, X, Y, Z, chosen, height, root, supports
 from qdot.collision.touch import Touch
 from qdot.collision.vectors import either
@@ -100,7 +100,7 @@ Parts: TypeAlias = tuple[Scalar, Vec3, Vec3]
 
 def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
     """The one point at which two convex shapes meet or come nearest, if that is nearer than the margin; where they
-    overlap, the shift is the least of those near the line of their centres."""
+    overlap, the shift is the least of those near the line of their centres, or near an axis that is shorter."""
     size, towards, radii = _size(a, b), _towards(a, b), a.radius + b.radius
     s = _gjk(a, b, Vec3.zero(), towards, beyond=margin + radii)
     square = s.y.dot(s.y)
@@ -111,7 +111,7 @@ def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
 
     def deep(given: tuple[Vec3, Scalar, Scalar, Corners]) -> Parts:
         towards, size, enclosed, corners = given
-        out = way_out(a, b, size, first_portal(towards, *corners, enclosed))
+        out = way_out(a, b, size, first_portal(first_ray(a, b, towards), *corners, enclosed))
         found = -out.depth - radii, out.point + out.n * ((a.radius - b.radius - out.depth) * 0.5), out.n
         return where_needed(out.found < 0.5, (out.n, size), descended, found)
 

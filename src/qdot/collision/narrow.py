@@ -27,16 +27,17 @@ from qdot.spatial import Transform
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A narrow phase, and how many touches it gives."""
+    """A narrow phase, how many touches it gives, and whether these tell a tangent."""
 
     function: Narrow
     count: int
+    tells_tangent: bool = False
 
 
 _ORDER: tuple[type[Shape], ...] = (Plane, HeightField, Sphere, Capsule, Ellipsoid, Cylinder, Box)
 _CLOSED_FORMS: dict[tuple[type[Shape], type[Shape]], Meeting] = {
     (Plane, Sphere): Meeting(planes.plane_sphere, 1),
-    (Plane, Capsule): Meeting(planes.plane_capsule, 2),
+    (Plane, Capsule): Meeting(planes.plane_capsule, 2, tells_tangent=True),
     (Plane, Ellipsoid): Meeting(planes.plane_ellipsoid, 1),
     (Plane, Cylinder): Meeting(planes.plane_cylinder, 4),
     (Plane, Box): Meeting(planes.plane_box, 4),
@@ -132,7 +133,7 @@ def turned(of: Meeting) -> Meeting:
         touches = of.function(b, X_b, a, X_a, margin)
         return [replace(touch, normal=-touch.normal) for touch in touches]
 
-    return Meeting(function, of.count)
+    return replace(of, function=function)
 
 
 def _placed(placement: Transform, of: Meeting) -> Meeting:
@@ -141,7 +142,7 @@ def _placed(placement: Transform, of: Meeting) -> Meeting:
     def function(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         return of.function(a, X_a @ placement, b, X_b, margin)
 
-    return Meeting(function, of.count)
+    return replace(of, function=function)
 
 
 def sizes_of(shape: Shape) -> tuple[float, ...]:

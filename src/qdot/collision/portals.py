@@ -13,7 +13,8 @@ next ray. A portal that a ray passes by is left over the edge that is most in it
 beyond that edge.
 
 So a step costs one support point of each shape and little else, whether a ray goes on or another begins; all lanes take
-the same steps. Rays begin along the line of centres, with the portal's corners that the search for a gap had found.
+the same steps. The first ray is the line of centres, or an axis along which shapes overlap less: a thin plate is left
+through a face. Its portal has the corners that the search for a gap had found.
 Round shapes that are deep in each other can take long: the best ray is where a search that suits them better goes on.
 """
 
@@ -25,7 +26,7 @@ from typing import ClassVar, NamedTuple
 
 from qdot.algebra import Scalar, Vec3, iterated, maximum, minimum, where
 from qdot.algebra.rounding import or_rounding
-from qdot.collision.support import Convex, chosen, root, supports
+from qdot.collision.support import Convex, chosen, height, root, supports
 
 LIMIT = 50
 """Steps; flat shapes take some ten, round ones twenty, and where the depth is not small more than these."""
@@ -38,6 +39,8 @@ FIRST = 0.05
 SLACK = 3.0
 """Of what a new ray gains: how far out of the portal a point may be for it to begin. More is a little sooner at its
 end, but round shapes that move have it jump more often."""
+TILT = 0.02
+"""Of the first ray, towards the line of centres: along an axis itself portals may have no area."""
 UNKNOWN = 1e30
 
 
@@ -63,6 +66,22 @@ class WayOut(NamedTuple):
     depth: Scalar
     n: Vec3
     point: Vec3
+
+
+def first_ray(a: Convex, b: Convex, towards: Vec3) -> Vec3:
+    """Of the line of centres, the axes of both to its side, and what is across an axis that is alone, the direction
+    along which they overlap least."""
+    if not (axes := (*a.axes, *b.axes)):
+        return towards
+    tried = [axis * where(axis.dot(towards) < 0, -1.0, 1.0) for axis in axes]
+    for shape in (a, b):
+        if len(shape.axes) == 1:
+            tried.append(_unit(towards - shape.axes[0] * shape.axes[0].dot(towards)))
+    ray, least = towards, height(a, b, towards)
+    for n in tried:
+        overlap = where(n.dot(n) > 0.5, height(a, b, n), UNKNOWN)  # nothing may be across
+        ray, least = chosen(overlap < least, n, ray), minimum(overlap, least)
+    return _unit(ray + towards * TILT)
 
 
 def first_portal(ray: Vec3, on_a: Sequence[Vec3], on_b: Sequence[Vec3], enclosed: Scalar) -> Portal:

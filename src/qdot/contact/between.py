@@ -19,7 +19,7 @@ from qdot.collision.hulls import Hulls, hulls_of
 from qdot.collision.narrow import Meeting, bounding_radius, is_hull, meeting, sizes_of
 from qdot.collision.pairs import Pair
 from qdot.collision.rounding import Around, around, gap
-from qdot.collision.touch import FAR
+from qdot.collision.touch import FAR, NOT_TOLD, Touch
 from qdot.collision.vectors import axis
 from qdot.contact.places import put
 from qdot.contact.weights import Weights
@@ -64,15 +64,23 @@ def by_kind(pairs: Sequence[Pair]) -> dict[Kind, list[Pair]]:
 
 @dataclass(frozen=True)
 class Place:
-    """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal."""
+    """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal.
+
+    `tangent` are the three numbers of the touch's own, zeros where it tells none; none at all where no pair of a kind
+    tells one."""
 
     distance: Scalar
     position: Vec3
     normal: Vec3
     first: Scalar
     second: Scalar
+    tangent: tuple[Scalar, ...] = ()
 
     holds_scalars: ClassVar[bool] = True
+
+    @property
+    def touch(self) -> Touch:
+        return Touch(self.distance, self.position, self.normal, Vec3(*self.tangent) if self.tangent else NOT_TOLD)
 
     def signs(self, model: Model) -> list[Scalar]:
         """For each freedom 1, -1 or 0: what it does to the second body, less what it does to the first."""
@@ -110,9 +118,11 @@ State: TypeAlias = tuple[list[Place], Scalar]
 
 def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) -> Filled:
     """The touches of all pairs of a kind, at poses of all bodies, in so many places."""
-    state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0)] * room, 0.0)
     known = _Known.of(of)
-    for found, alike in _by_meeting(of, known):
+    groups = _by_meeting(of, known)
+    tangent = (0.0, 0.0, 0.0) if any(found.tells_tangent for found, _ in groups) else ()
+    state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0, tangent)] * room, 0.0)
+    for found, alike in groups:
         shapes = alike[0].first.shape, alike[0].second.shape
         kinds = type(shapes[0]), type(shapes[1])
         counts = [12, 12, *(len(known.sizes(shape)) for shape in shapes)]
@@ -197,9 +207,13 @@ def _with_touches(
     def met(given: tuple[State, list[Scalar]]) -> State:
         state, row = given
         X_a, X_b, (a, b, *_) = read(row)
-        touches = [(x.distance, x.position, x.normal) for x in found.function(a, X_a, b, X_b, margin)]
-        nearest = reduce(minimum, (distance for distance, _, _ in touches))
-        entered = state, touches, row[BOUNDS:BODIES]
+        (first, second), told = row[BOUNDS:BODIES], bool(state[0][0].tangent)
+        touches = [
+            Place(x.distance, x.position, x.normal, first, second, tuple(x.tangent) if told else ())
+            for x in found.function(a, X_a, b, X_b, margin)
+        ]
+        nearest = reduce(minimum, (touch.distance for touch in touches))
+        entered = state, touches
         return where_needed(nearest < margin, entered, lambda given: _entered(*given, margin), state)
 
     def boxed(given: tuple[State, list[Scalar]]) -> State:
@@ -229,9 +243,6 @@ def _with_touches(
     return where_needed(near.dot(near) < reach * reach, given, met if kinds == (Sphere, Sphere) else nearer, state)
 
 
-def _entered(
-    state: State, touches: Sequence[tuple[Scalar, Vec3, Vec3]], bodies: Sequence[Scalar], margin: float
-) -> State:
+def _entered(state: State, touches: Sequence[Place], margin: float) -> State:
     """With the touches of one pair that count."""
-    new = [(distance < margin, Place(distance, position, normal, *bodies)) for distance, position, normal in touches]
-    return put(*state, new)
+    return put(*state, [(touch.distance < margin, touch) for touch in touches])

@@ -263,7 +263,8 @@ def _rowed(
     n, m = kind.dimension, len(freedoms)
 
     def built(row: list[Scalar]) -> list[Scalar]:
-        place = Place(row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), *row[7:])
+        distance, position, normal, (first, second) = row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), row[7:9]
+        place = Place(distance, position, normal, first, second, tuple(row[9:]))
         J = place_rows(model, of.at, place, n, freedoms)
         D, d = stiffness_of(model, kind, place.distance, place.weight(model, of.weights))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
@@ -282,7 +283,7 @@ def _rowed(
 
 def place_rows(model: Model, at: Frames, place: Place, n: int, freedoms: Sequence[int]) -> list[Row]:
     """How these freedoms move the second body of a place beside the first, along the rows of a contact."""
-    frame = contact_frame(Touch(place.distance, place.position, place.normal))
+    frame = contact_frame(place.touch)
     signs = [x if k in freedoms else 0 for k, x in enumerate(place.signs(model))]
     rows = contact_rows(model, at, Transform(frame, place.position), signs, n)
     return [{k: row.get(k, 0.0) for k in freedoms} for row in rows]

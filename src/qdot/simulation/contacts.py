@@ -133,7 +133,7 @@ def _soft_contacts(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> 
     for alike, those in kinds.items():
         most = sum(len(touches_of(pair, X)) for pair in those)
         for place in filled(alike, those, X, most).places:
-            touch = Touch(place.distance, place.position, place.normal)
+            touch = place.touch
             listed.append((*_nearest(those, X, int(place.first), int(place.second), touch), touch))
     return [
         _contact(model, phase, first, second, touch, force)
