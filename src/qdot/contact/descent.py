@@ -25,7 +25,7 @@ least with a tolerance of 1e-8."""
 
 ROUNDINGS = 12
 """Expected to gain less than so many, a step is not taken either: numbers of 32 bits would go on with what rounding
-left of slopes, a turn in five of a humanoid that tumbles."""
+left of slopes, a turn in ten of a humanoid that tumbles."""
 
 
 class Sloping(Protocol):
