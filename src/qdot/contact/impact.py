@@ -29,6 +29,7 @@ from typing import ClassVar
 
 from qdot.algebra import Scalar, Scalars, iterated, maximum, minimum, sqrt, where, where_needed
 from qdot.algebra.linalg import dot, matvec
+from qdot.algebra.rounding import or_rounding
 from qdot.contact.coulomb import TOLERANCE, coulomb
 from qdot.contact.problem import each_tangent, first_of, largest, rows_of
 
@@ -111,7 +112,7 @@ def impacts(
         most = largest(speeds)
         return most, first_of([where(speed >= most, 1.0, 0.0) for speed in speeds])
 
-    still = STILL * fastest(before)[0]
+    still = or_rounding(STILL, 16) * fastest(before)[0]
 
     def hit(state: Impact) -> Impact:
         _, marks = fastest(state.u)
@@ -167,7 +168,7 @@ def _without_gain(W: Sequence[Scalars], before: Scalars, least: Scalars, z: Scal
         (root - slope) / where(bend > 0, bend, 1.0),
     )
     share = where(gains, minimum(share, 1.0), 1.0)
-    return [x + share * d for x, d in zip(least, way, strict=True)], where(share < 1 - 1e-9, 1.0, 0.0)
+    return [x + share * d for x, d in zip(least, way, strict=True)], where(share < 1 - or_rounding(1e-9, 4), 1.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,15 @@ def require_enough_digits(dtype: np.dtype[Any], contact: Kind | None, integrator
     """Raise where a step is solved to more digits than there are."""
     if dtype == np.float64:
         return
-    if isinstance(contact, (Lcp, Impulse)):
+    if isinstance(contact, Lcp):
         raise ValueShapeError(
-            f"contact {type(contact).__name__.lower()!r} is solved to more digits than {dtype} has; take "
-            "contact='soft', 'hard' or 'penalty', or dtype='float64'"
+            f"contact 'lcp' is solved to more digits than {dtype} has; take contact='soft', 'hard', 'impulse' or "
+            "'penalty', or dtype='float64'"
+        )
+    if isinstance(contact, Impulse) and contact.law == "poisson":
+        raise ValueShapeError(
+            f"Poisson's law begins with velocities at an end of approach, of which {dtype} leaves rounding; take "
+            "Impulse(law='newton'), or dtype='float64'"
         )
     if isinstance(integrator, DormandPrince):
         raise ValueShapeError(

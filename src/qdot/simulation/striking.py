@@ -18,6 +18,7 @@ from math import inf
 
 from qdot.algebra import Scalar, iterated, maximum, minimum, where, where_needed
 from qdot.algebra.linalg import dot
+from qdot.algebra.rounding import or_rounding
 from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.energy import kinetic_energy
 from qdot.contact.kinds import Hard, Impulse
@@ -31,7 +32,7 @@ from qdot.simulation.system import Inputs, System
 from qdot.simulation.touching import met, paradox, touching_step
 
 NEAR = 1e-9
-"""What is nearer touches [m, rad]."""
+"""What is nearer touches [m, rad]; of 32 bits, what a few roundings of a length of one metre may hide."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,15 @@ class Striking:
     inputs: Inputs
     dt: Scalar
 
+    @property
+    def near(self) -> float:
+        return or_rounding(NEAR, 8)
+
     def step(self, phase: Phase, memory: Sequence[Scalar]) -> tuple[Stepped, Report]:
         """Settled at its end, and how well it obeys the law."""
 
         def turn(state: tuple[Part, Report]) -> tuple[Scalar, tuple[Part, Report]]:
-            go_on = state[0].left > BRIEF * self.dt
+            go_on = state[0].left > or_rounding(BRIEF, 8) * self.dt
             return go_on, where_needed(go_on, state, self._tried, state)
 
         struck, report = self._struck(phase)
@@ -89,7 +94,7 @@ class Striking:
         needed: Scalar = where(last, 1.0, 0.0)
         for before, after in zip(self._points(start).points, self._points(phase).points, strict=True):
             rests = self._rests(before, times(before.J[:1], start.v)[0])
-            needed = needed + where(after.gap < -NEAR, rests, 0.0)
+            needed = needed + where(after.gap < -self.near, rests, 0.0)
 
         def counts(point: Point, speed: Scalar) -> Scalar:
             return where(last, 1.0, self._rests(point, speed))
@@ -110,27 +115,28 @@ class Striking:
     def _rests(self, point: Point, speed: Scalar) -> Scalar:
         """1 where it touches and hardly moves along its normal."""
         slow = maximum(speed, -speed) <= self.kind.resting
-        return where(slow & (point.gap <= NEAR), 1.0, 0.0)
+        return where(slow & (point.gap <= self.near), 1.0, 0.0)
 
     def _first_met(self, start: Phase, end: Phase, length: Scalar) -> tuple[Scalar, Scalar]:
         """By how much a trial passed the point that it passed furthest, in units of what counts as touching, negative
         before it; and when the first one was met [s]. Looked at are those that are apart, or part, at the start."""
+        near = self.near
         passed: Scalar = -inf
         when: Scalar = inf
         for before, after in zip(self._points(start).points, self._points(end).points, strict=True):
             there, here = (
-                Stop(-p.gap, -times(p.J[:1], phase.v)[0], NEAR) for p, phase in ((before, start), (after, end))
+                Stop(-p.gap, -times(p.J[:1], phase.v)[0], near) for p, phase in ((before, start), (after, end))
             )
-            leaves = (there.passed <= NEAR) & (there.rate < -self.kind.resting)
-            watched = (there.passed < -NEAR) | leaves
-            passed = maximum(passed, where(watched, here.passed / NEAR, -inf))
+            leaves = (there.passed <= near) & (there.rate < -self.kind.resting)
+            watched = (there.passed < -near) | leaves
+            passed = maximum(passed, where(watched, here.passed / near, -inf))
             when = minimum(when, where(watched, here.met(there, length), inf))
         return passed, when
 
     def _struck(self, phase: Phase) -> tuple[Phase, Report]:
         """With impulses on what touches and approaches faster than what rests."""
         found = self._points(phase)
-        touching = [where(point.gap <= NEAR, 1.0, 0.0) for point in found.points]
+        touching = [where(point.gap <= self.near, 1.0, 0.0) for point in found.points]
         u = times(found.J, phase.v)
         speeds = [u[n] for n in found.normals]
         fast: Scalar = 0
