@@ -199,7 +199,7 @@ def test_impacts_obey_their_law(name: str, order: str) -> None:
     model = falling(name)
     short = simulate(model, None, 0.2, 0.002, contact=Impulse(0.5, order=order), residuals=True, dtype="float32")
     assert short.contact_residuals["unsolved"].max() == 0
-    if (name, order) != ("capsules", "in turn"):  # a chain that is ended by force, in 64 bits as well
+    if (name, order) != ("capsules", "in turn"):  # which overlap by 0.25 mm, and gain 1e-3 J, in 64 bits as well
         assert short.contact_residuals["penetration"].max() < 2e-6
         assert np.diff(short.energy()).max() < 100 * EPS * np.abs(short.energy()).max()
 

@@ -100,7 +100,7 @@ Parts: TypeAlias = tuple[Scalar, Vec3, Vec3]
 
 def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
     """The one point at which two convex shapes meet or come nearest, if that is nearer than the margin; where they
-    overlap, the shift is the least of those near the line of their centres, or near an axis that is shorter."""
+    overlap, the shift is the least of those near the line of their centres, or near an axis if that is shorter."""
     size, towards, radii = _size(a, b), _towards(a, b), a.radius + b.radius
     s = _gjk(a, b, Vec3.zero(), towards, beyond=margin + radii)
     square = s.y.dot(s.y)

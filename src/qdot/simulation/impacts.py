@@ -37,6 +37,11 @@ BRIEF = 1e-9
 left out."""
 
 
+def brief() -> float:
+    """BRIEF, or what rounding leaves of it."""
+    return or_rounding(BRIEF, 8)
+
+
 class Stop(NamedTuple):
     """One side of a limit: by how much it is passed (negative within), at which rate, and what counts as touching."""
 
@@ -100,7 +105,7 @@ class Bouncing:
         """Settled at its end."""
 
         def turn(part: Part) -> tuple[Scalar, Part]:
-            go_on = part.left > or_rounding(BRIEF, 8) * self.dt
+            go_on = part.left > brief() * self.dt
             return go_on, where_needed(go_on, part, self._tried, part)
 
         begun = self._begun(phase, memory, self.dt, 0.0)
@@ -115,7 +120,7 @@ class Bouncing:
             far = where(parts > 0, stop.near, inf)  # a blow that did not help is not tried again
             out = (stop.rate > self.kind.resting) & (stop.passed >= -stop.near) & (stop.passed <= far)
             struck = struck + where(out, 1.0, 0.0)
-        length = where((struck > 0) & (parts < MOST_PARTS - 1), or_rounding(BRIEF, 8) * left, left)
+        length = where((struck > 0) & (parts < MOST_PARTS - 1), brief() * left, left)
         return Part(start, list(memory), left, length, 0.0, inf, 0.0, parts)
 
     def _tried(self, part: Part) -> Part:

@@ -24,7 +24,7 @@ from qdot.algorithms.energy import kinetic_energy
 from qdot.contact.kinds import Hard, Impulse
 from qdot.contact.points import Point, Points, smallest
 from qdot.simulation.bounds import Stops
-from qdot.simulation.impacts import BRIEF, MOST_PARTS, MOST_TRIALS, Part, Stop
+from qdot.simulation.impacts import MOST_PARTS, MOST_TRIALS, Part, Stop, brief
 from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase
 from qdot.simulation.reporting import NOTHING, Report, deepest
@@ -53,7 +53,7 @@ class Striking:
         """Settled at its end, and how well it obeys the law."""
 
         def turn(state: tuple[Part, Report]) -> tuple[Scalar, tuple[Part, Report]]:
-            go_on = state[0].left > or_rounding(BRIEF, 8) * self.dt
+            go_on = state[0].left > brief() * self.dt
             return go_on, where_needed(go_on, state, self._tried, state)
 
         struck, report = self._struck(phase)
