@@ -10,6 +10,7 @@ import pytest
 
 from qdot.algebra import Mat3, Vec3, scalars_in
 from qdot.collision import support
+from qdot.collision.capsules import ALONG
 from qdot.collision.convex import nearest
 from qdot.collision.narrow import Meeting, bounding_radius, meeting, sizes_of
 from qdot.collision.touch import FAR
@@ -88,6 +89,29 @@ def test_shapes_that_just_touch_have_mujocos_contacts(pair):
         assert difference(touches(a, b, transform(*first), transform(*second), margin), theirs, margin) < 1e-6
         met += bool(theirs)
     assert met > 20
+
+
+@pytest.mark.parametrize("angle", [0.0, 3e-4, 0.1, 0.4, 0.6])
+def test_looking_ahead_tells_both_ends_of_capsules_along_each_other(angle):
+    """The first touch is the nearest; each of the others is between balls about points of both axes, so none is nearer,
+    and one end is farther off by about sin(angle) of the stretch: less, as balls are nearest across. The same the other
+    way round."""
+    a, b = Capsule(0.1, 0.5), Capsule(0.08, 0.3)
+    X, turn = Transform(Mat3.identity(), Vec3(0, 0, 0)), np.array([np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0])
+    second = transform(turn, np.array([0.3, 0.02, 0.04]))
+    (near, *ends) = meeting(a, b, ahead=True).function(sizes_of(a), X, sizes_of(b), second, 1.0)
+    (nearest, *_) = meeting(a, b).function(sizes_of(a), X, sizes_of(b), second, 1.0)
+    assert near.distance == pytest.approx(nearest.distance, abs=1e-12)
+    assert len(ends) == 2
+    if np.cos(angle) <= ALONG:
+        assert all(end.distance == FAR for end in ends)
+        return
+    assert min(end.distance for end in ends) >= near.distance - 1e-12
+    far = max(end.distance for end in ends) - near.distance
+    assert 0.7 * 0.3 * np.sin(angle) - 1e-12 < far < 0.3 * np.sin(angle) + 1e-12
+    turned = meeting(b, a, ahead=True).function(sizes_of(b), second, sizes_of(a), X, 1.0)
+    for one, two in zip((near, *ends), turned, strict=True):
+        assert one.distance == pytest.approx(two.distance, abs=0.1 * angle + 1e-12)
 
 
 @pytest.mark.parametrize("length", [0.1, 0.5])

@@ -4,6 +4,9 @@ Points p + x u, |x| ≤ h, and c + y w, |y| ≤ k, of two segments come nearest 
     x - (u·w) y = u·s,    y - (u·w) x = -w·s,
 cut off at the ends one after the other (Ericson, Real-Time Collision Detection, 5.1.9). Parallel capsules touch at both
 ends of the stretch that they have in common; where there is none, both are the two nearest ends, as in MuJoCo 4.
+
+Of two that are nearly parallel, the nearest points go from one end of that stretch to the other as soon as one turns a
+little. What looks for when bodies meet has to know of both ends before (`capsules_ahead`).
 """
 
 from __future__ import annotations
@@ -21,22 +24,41 @@ from qdot.spatial import Transform
 PARALLEL = 1e-8
 """Axes are parallel up to this sin² of the angle between them."""
 
+ALONG = 0.9
+"""Capsules lie along each other where the cosine of that angle is larger."""
+
 
 def capsule_capsule(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
     """The nearest points; of parallel capsules, two touches."""
-    p, c, u, w = X_a.position, X_b.position, axis(X_a, 2), axis(X_b, 2)
-    lines = Segments.of(p, u, a[1], c, w, b[1])
-    x, y = either(lines.parallel(), lines.end_of_overlap(-1), lines.nearest())
-    first = _touch([p + u * x, c + w * y, u, w, axis(X_b, 0)], a[0], b[0])
+    lines, axes, first = _nearest(a, X_a, b, X_b)
 
     def second(given: tuple[Segments, list[Vec3]]) -> list[Touch]:
-        lines, (p, c, u, w, instead) = given
-        x, y = lines.end_of_overlap(1)
-        return [_touch([p + u * x, c + w * y, u, w, instead], a[0], b[0])]
+        lines, axes = given
+        return [_touch(axes, *lines.end_of_overlap(1), a[0], b[0])]
 
     none = [Touch(FAR, first.position, first.normal)]
-    given = lines, [p, c, u, w, axis(X_b, 0)]
-    return [first, *touches_where_needed(lines.parallel(), given, second, none)]
+    return [first, *touches_where_needed(lines.parallel(), (lines, axes), second, none)]
+
+
+def capsules_ahead(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
+    """The nearest points; where capsules lie along each other, also both ends of what they have in common."""
+    lines, axes, first = _nearest(a, X_a, b, X_b)
+
+    def ends(given: tuple[Segments, list[Vec3]]) -> list[Touch]:
+        lines, axes = given
+        along = [lines.end_of_overlap(side)[0] for side in (-1, 1)]
+        return [_touch(axes, x, lines.y_of(x), a[0], b[0]) for x in along]
+
+    none = [Touch(FAR, first.position, first.normal)] * 2
+    return [first, *touches_where_needed(absolute(lines.uw) > ALONG, (lines, axes), ends, none)]
+
+
+def _nearest(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform) -> tuple[Segments, list[Vec3], Touch]:
+    """Two axes: as segments, as `_touch` takes them, and the touch where they come nearest."""
+    p, c, u, w = X_a.position, X_b.position, axis(X_a, 2), axis(X_b, 2)
+    lines, axes = Segments.of(p, u, a[1], c, w, b[1]), [p, c, u, w, axis(X_b, 0)]
+    x, y = either(lines.parallel(), lines.end_of_overlap(-1), lines.nearest())
+    return lines, axes, _touch(axes, x, y, a[0], b[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +100,10 @@ class Segments:
         return clipped(self.uw * x - self.ws, self.k)
 
 
-def _touch(points: list[Vec3], r: Scalar, s: Scalar) -> Touch:
-    """Balls about points p and c of axes along u and w; where these cross, the normal is across both."""
-    p, c, u, w, instead = points
+def _touch(axes: list[Vec3], x: Scalar, y: Scalar, r: Scalar, s: Scalar) -> Touch:
+    """Balls about points p + x u and c + y w of two axes; where these cross, the normal is across both."""
+    p, c, u, w, instead = axes
+    p, c = p + u * x, c + w * y
     apart = c - p
 
     def across(axes: list[Vec3]) -> Vec3:

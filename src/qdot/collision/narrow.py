@@ -49,6 +49,10 @@ _CLOSED_FORMS: dict[tuple[type[Shape], type[Shape]], Meeting] = {
     (Capsule, Box): Meeting(capsule_box, 2),
     (Box, Box): Meeting(boxes.box_box, boxes.CORNERS),
 }
+_LOOKING_AHEAD: dict[tuple[type[Shape], type[Shape]], Meeting] = {
+    (Capsule, Capsule): Meeting(capsules.capsules_ahead, 3),
+}
+"""Those that tell where shapes may come to touch next, for what looks for when they meet."""
 
 
 def rank(shape: Shape) -> int:
@@ -67,14 +71,17 @@ def has_closed_form(a: Shape, b: Shape) -> bool:
     return (type(a), type(b)) in _CLOSED_FORMS or (type(b), type(a)) in _CLOSED_FORMS
 
 
-def meeting(a: Shape, b: Shape, hulls: Hulls | None = None) -> Meeting:
+def meeting(a: Shape, b: Shape, hulls: Hulls | None = None, *, ahead: bool = False) -> Meeting:
     """The narrow phase of two shapes, each in its own frame; a mesh collides as its convex hull.
 
-    With `hulls` it is the same for all of them, and is told by their numbers which it has before it."""
+    With `hulls` it is the same for all of them, and is told by their numbers which it has before it. Where it looks
+    `ahead`, it also tells where shapes that turn may come to touch next."""
     if isinstance(a, Placed):
-        return _placed(a.placement, meeting(a.shape, b, hulls))
+        return _placed(a.placement, meeting(a.shape, b, hulls, ahead=ahead))
     if isinstance(b, Placed) or rank(b) < rank(a):
-        return turned(meeting(b, a, hulls))
+        return turned(meeting(b, a, hulls, ahead=ahead))
+    if ahead and (type(a), type(b)) in _LOOKING_AHEAD:
+        return _LOOKING_AHEAD[type(a), type(b)]
     if (type(a), type(b)) in _CLOSED_FORMS:
         return _CLOSED_FORMS[type(a), type(b)]
     if isinstance(a, Plane) and not isinstance(b, (Plane, HeightField)):

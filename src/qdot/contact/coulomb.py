@@ -86,7 +86,7 @@ def coulomb(
     Numbers of 32 bits come to 1e-5, however small a tolerance is given.
     """
     tolerance = or_rounding(tolerance, 84)
-    problem = Problem.of(W, b, mu, present)
+    problem = Problem.of(W, b, mu, present, least)
     lowest = [0.0] * len(problem.contacts) if least is None else _in_units(problem, least)
     x, count = _from_sweeps(problem, lowest, sweeps, tolerance)
     if steps:

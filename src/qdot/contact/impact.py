@@ -10,7 +10,8 @@ Of the velocities u⁻ before an impact, u⁺ = W z + u⁻ after it:
 both with Coulomb's friction. All at once is one such problem for all contacts. One after another is a chain of impacts
 of single contacts, those of the fastest approach first, until none approaches: so a row of equal balls hands its motion
 on to the last, where all at once would move them together. Chains may go on for ever, as those of a block that
-rocks on a floor do; when they have grown too long, what still approaches is stopped without restitution, all at once.
+rocks on a floor do; when they have grown too long, or are slow, what still approaches is stopped without restitution,
+all at once.
 
 With friction both laws may give energy away that was not there (Kane, 1984). The impulses z⁰ without restitution never
 do. So restitution is cut down to the share θ of the way from z⁰ to z at which the energy is what it was:
@@ -100,8 +101,10 @@ def impacts(
     law: str = "newton",
     limit: int | None = None,
     tolerance: float = TOLERANCE,
+    resting: float = 0.0,
 ) -> Impact:
-    """One after another, at most `limit` of them, 50 for each contact unless given; arguments as those of `impact`."""
+    """One after another, at most `limit` of them, 50 for each contact unless given, until no approach is faster than
+    `resting` [m/s]: what is left is stopped, all at once. Other arguments are those of `impact`."""
     contacts = rows_of(mu)
 
     def fastest(u: Scalars) -> tuple[Scalar, list[Scalar]]:
@@ -133,7 +136,7 @@ def impacts(
         )
 
     def step(state: Impact) -> tuple[Scalar, Impact]:
-        go_on = fastest(state.u)[0] > still
+        go_on = fastest(state.u)[0] > maximum(still, resting)
         return go_on, where_needed(go_on, state, hit, state)
 
     def stopped(state: Impact) -> Impact:

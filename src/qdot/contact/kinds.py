@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
-from qdot.algebra import Scalar, Scalars, is_number, where
+from qdot.algebra import Scalar, Scalars, is_number, maximum, where
 from qdot.contact.coulomb import Impulses, coulomb
 from qdot.contact.impact import Impact, impact, impacts
 from qdot.contact.polyhedral import polyhedral, polyhedral_forces
+from qdot.contact.problem import rows_of
 from qdot.contact.soft import Soft
 from qdot.errors import UnknownNameError, ValueShapeError
 
@@ -109,8 +110,8 @@ class Impulse:
     """Event-driven: a step is parted where bodies meet, and impulses act there (U13).
 
     `law` of restitution is "newton" or "poisson", `order` "together" or "in turn" (see `impact`). What approaches
-    slower than `resting` [m/s] rests, and is held as by `Hard` (U14). Between, bodies fly by any integrator's rule. All
-    contacts that may be are looked at, so there is no question of room.
+    slower than `resting` [m/s] rests, and is held by forces (U14). With these, and between impacts, bodies move by any
+    integrator's rule. All contacts that may be are looked at, so there is no question of room.
     """
 
     restitution: float = 1.0
@@ -127,9 +128,14 @@ class Impulse:
     def impact(
         self, W: Sequence[Scalars], before: Scalars, e: Scalars, friction: Sequence[Scalars], present: Scalars
     ) -> Impact:
-        """Of the velocities of all rows, with a coefficient of restitution for each point."""
-        found = impact if self.order == "together" else impacts
-        return found(W, before, e, friction, present, self.law)
+        """Of the velocities of all rows, with a coefficient of restitution for each point; what approaches slower than
+        `resting` is stopped."""
+        if self.order == "in turn":
+            return impacts(W, before, e, friction, present, self.law, resting=self.resting)
+        fast: Scalar = 0.0
+        for rows, there in zip(rows_of(friction), present, strict=True):
+            fast = maximum(fast, where(before[rows[0]] < -self.resting, there, 0.0))
+        return impact(W, before, [fast * x for x in e], friction, present, self.law)
 
 
 @dataclass(frozen=True)

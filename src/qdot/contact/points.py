@@ -122,18 +122,18 @@ def handed_on(found: Points, z: Scalars) -> list[Scalar]:
     return given
 
 
-def points(model: Model, q: Scalars, reach: Scalar, room: int | None = None) -> Points:
+def points(model: Model, q: Scalars, reach: Scalar, room: int | None = None, *, ahead: bool = False) -> Points:
     """Those that are nearer than `reach` [m], with so many places for each kind of contact between bodies; without
-    `room` all candidates are listed."""
+    `room` all candidates are listed, those that only `ahead` asks for among them (see `meeting`)."""
     at = root_frame(model, q)
     assert at.places is not None
     alone, sharing = parted(model, MOST_ALONE)
-    found = [point for pair in alone for point in _of_pair(model, at, pair, reach)]
+    found = [point for pair in alone for point in _of_pair(model, at, pair, reach, ahead)]
     missed: Scalar = 0
     for kind, alike in by_kind(sharing).items():
         most = sum(meeting(pair.first.shape, pair.second.shape).count for pair in alike)
         if room is None or most <= room:
-            found += [point for pair in alike for point in _of_pair(model, at, pair, reach)]
+            found += [point for pair in alike for point in _of_pair(model, at, pair, reach, ahead)]
             continue
         places, more = filled(kind._replace(margin=kind.margin + reach), alike, at.places, room)
         missed = missed + more
@@ -197,12 +197,12 @@ def _length(x: Vec3) -> Scalar:
     return where(square > 0, sqrt(where(square > 0, square, 1.0)), 0.0)
 
 
-def _of_pair(model: Model, at: Frames, pair: Pair, reach: Scalar) -> list[Point]:
+def _of_pair(model: Model, at: Frames, pair: Pair, reach: Scalar, ahead: bool) -> list[Point]:
     """All candidates of two shapes."""
     assert at.places is not None
     n, found = pair.dimension, []
     signs = _signs(model, pair.first.body, pair.second.body)
-    for touch in touches_of(replace(pair, margin=pair.margin + reach), at.places):
+    for touch in touches_of(replace(pair, margin=pair.margin + reach), at.places, ahead=ahead):
         X = Transform(contact_frame(touch), touch.position)
         gap = touch.distance - pair.margin
         J = contact_rows(model, at, X, signs, n)

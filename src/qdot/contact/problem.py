@@ -30,8 +30,15 @@ class Problem:
     unit: list[Scalar]
 
     @staticmethod
-    def of(W: Sequence[Scalars], b: Scalars, mu: Sequence[Scalar | Scalars], present: Scalars) -> Problem:
-        """`mu` has one coefficient for each contact, for both of its tangents, or one for each tangential row."""
+    def of(
+        W: Sequence[Scalars],
+        b: Scalars,
+        mu: Sequence[Scalar | Scalars],
+        present: Scalars,
+        least: Scalars | None = None,
+    ) -> Problem:
+        """`mu` has one coefficient for each contact, for both of its tangents, or one for each tangential row; `least`
+        are normal impulses that there are in any case. Numbers are near one: the largest of b, or of what those do."""
         contacts = rows_of(mu)
         unit: list[Scalar] = []
         for rows, coefficients, there in zip(contacts, mu, present, strict=True):
@@ -40,6 +47,9 @@ class Problem:
             unit += [e / sqrt(where(size > 0, size, 1.0)) for e in E]
         c = [x * e for x, e in zip(b, unit, strict=True)]
         size = largest(c)
+        for rows, push in zip(contacts, least or [], strict=least is not None):
+            e = unit[rows[0]]
+            size = maximum(size, where(e > 0, push / where(e > 0, e, 1.0), 0.0))
         size = where(size > 0, size, 1.0)
         A = [[x * e * f for x, f in zip(row, unit, strict=True)] for row, e in zip(W, unit, strict=True)]
         return Problem(A, [x / size for x in c], contacts, [e * size for e in unit])

@@ -60,10 +60,10 @@ def moves(model: Model) -> list[bool]:
     return found
 
 
-def touches_of(pair: Pair, X: Sequence[Transform]) -> list[Touch]:
-    """The points at which a pair may touch, at poses of all bodies."""
+def touches_of(pair: Pair, X: Sequence[Transform], *, ahead: bool = False) -> list[Touch]:
+    """The points at which a pair may touch, at poses of all bodies; `ahead` as in `meeting`."""
     a, b = pair.first, pair.second
-    found = meeting(a.shape, b.shape).function
+    found = meeting(a.shape, b.shape, ahead=ahead).function
     poses = X[a.body] @ a.placement, X[b.body] @ b.placement
     return found(sizes_of(a.shape), poses[0], sizes_of(b.shape), poses[1], pair.margin)
 

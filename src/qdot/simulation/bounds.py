@@ -11,7 +11,7 @@ things bounce, a step ends at the stop that they meet (`impacts`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
@@ -23,6 +23,7 @@ from qdot.algorithms.configuration import retract
 from qdot.algorithms.constraints.bounded import bounded
 from qdot.algorithms.constraints.rows import times, transposed_times
 from qdot.algorithms.limits import Limited, limited, rubbing
+from qdot.algorithms.maps import added
 from qdot.errors import ValueShapeError
 from qdot.simulation.phase import Phase
 
@@ -77,17 +78,20 @@ LimitKind: TypeAlias = Stops | SoftStops
 
 @dataclass(frozen=True)
 class Holding:
-    """Forces of a step: of each place that rubs, and joint forces of limits, (nv,)."""
+    """Forces of a step: of each place that rubs, and joint forces, (nv,), of limits, and of contacts that bodies rest
+    on while others strike (`striking`)."""
 
     rubs: list[Scalar]
     limits: list[Scalar]
+    contacts: list[Scalar]
 
     holds_scalars: ClassVar[bool] = True
 
 
 def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKind | None) -> Holding:
-    """What holds and what opposes at the start of a step."""
+    """What holds and what opposes at the start of a step, beside what `inputs` say that holds already."""
     model = system.model
+    known = Holding([], [0] * model.nv, [0] * model.nv) if inputs.held is None else inputs.held
     stops, rubs = limited(model, phase.q) if kind is not None else [], rubbing(model, phase.q)
     rates, still = [_rate(place.gradient, phase.v) for place in rubs], or_rounding(STILL, 32)
     slipping = [where(absolute(x) > still, 1.0, 0.0) for x in rates]
@@ -98,7 +102,7 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
     def solved(at: Phase) -> list[Scalar]:
         there = limited(model, at.q) if kind is not None else []
         rows = [*(p.gradient for p in rubbing(model, at.q)), *(limit.gradient for limit in there)]
-        free = system.acting(at, inputs.holding(Holding(slip, [0] * model.nv)), dt).rates.v
+        free = system.acting(at, inputs.holding(replace(known, rubs=slip)), dt).rates.v
         wanted = [_rate(place.gradient, at.v) / dt for place in rubs]
         for limit, side in zip(there, sides, strict=True):
             assert kind is not None
@@ -116,7 +120,8 @@ def held(system: System, phase: Phase, inputs: Inputs, dt: Scalar, kind: LimitKi
     nothing = [0.0] * (len(rubs) + len(stops))
     z = where_needed(needed > 0, phase, solved, nothing) if nothing else []
     total = [x + y for x, y in zip(slip, z, strict=False)]
-    return Holding(total, transposed_times([limit.gradient for limit in stops], z[len(rubs) :], model.nv))
+    limits = added(known.limits, transposed_times([limit.gradient for limit in stops], z[len(rubs) :], model.nv))
+    return Holding(total, limits, known.contacts)
 
 
 class Met(NamedTuple):

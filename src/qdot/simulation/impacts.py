@@ -6,7 +6,7 @@ So the motion has the order of its integrator, across impacts and however joints
 
 When a stop is met follows from how far the trial passed it, by p, at the rate u: with the mean acceleration a, the rate
 at the stop was w = √(u² - 2 a p), and that was 2 p / (u + w) before the end. Two or three trials of this kind find it
-to rounding; where one leads out of what is known already, the middle is tried.
+to rounding; where one leads out of what is known already, or they do not, the middle is tried.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import ClassVar, NamedTuple
 
-from qdot.algebra import Scalar, Scalars, iterated, maximum, minimum, sqrt, where, where_needed
+from qdot.algebra import Scalar, Scalars, floor, iterated, maximum, minimum, sqrt, where, where_needed
 from qdot.algebra.rounding import or_rounding
 from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.limits import limited
@@ -29,8 +29,12 @@ from qdot.simulation.system import Inputs, System
 MOST_PARTS = 16
 """Of a step: what bounces more often is stopped at its end, like what does not bounce at all."""
 
-MOST_TRIALS = 12
-"""Of a part: then it ends where the last one led."""
+MOST_TRIALS = 40
+CLOSE = 1e-6
+"""Of a part: then it ends where the last one led; or where it is known to so much of its length."""
+
+MOST_GUESSES = 10
+"""Trials whose length is guessed, one after another; then every second one halves what is left."""
 
 BRIEF = 1e-9
 """Of a step: the part in which something is struck that moves out of its stop from the start. A rest that is shorter is
@@ -90,6 +94,26 @@ class Part:
 
     holds_scalars: ClassVar[bool] = True
 
+    @staticmethod
+    def rest(start: Phase, memory: Sequence[Scalar], left: Scalar, parts: Scalar) -> Part:
+        """All that is left, to be tried as a whole."""
+        return Part(start, list(memory), left, left, 0.0, inf, 0.0, parts)
+
+    def goes_on(self, passed: Scalar) -> Scalar:
+        """1 where it is to be tried again: it has passed a stop by more than what counts as touching, or there is one
+        and it was not reached; `passed` in units of that."""
+        wrong = (passed > 1) | ((passed < 0) & (self.long < inf))
+        undecided = (self.trials < MOST_TRIALS - 1) & (self.long - self.short > or_rounding(CLOSE, 8) * self.length)
+        return where(wrong & undecided & (self.parts < MOST_PARTS - 1), 1.0, 0.0)
+
+    def retried(self, passed: Scalar, when: Scalar) -> Part:
+        """With the next length to try; `when` is a guess [s]."""
+        short, long = where(passed < 0, self.length, self.short), where(passed > 1, self.length, self.long)
+        halved = self.trials - 2 * floor(self.trials / 2)
+        guessed = (self.trials < MOST_GUESSES) | (halved > 0)
+        length = where((when > short) & (when < long) & guessed, when, (short + long) / 2)
+        return replace(self, length=length, short=short, long=long, trials=self.trials + 1)
+
 
 @dataclass(frozen=True)
 class Bouncing:
@@ -121,7 +145,7 @@ class Bouncing:
             out = (stop.rate > self.kind.resting) & (stop.passed >= -stop.near) & (stop.passed <= far)
             struck = struck + where(out, 1.0, 0.0)
         length = where((struck > 0) & (parts < MOST_PARTS - 1), brief() * left, left)
-        return Part(start, list(memory), left, length, 0.0, inf, 0.0, parts)
+        return replace(Part.rest(start, memory, left, parts), length=length)
 
     def _tried(self, part: Part) -> Part:
         """The next part where this one ends well, else the same with another length to try."""
@@ -129,17 +153,12 @@ class Bouncing:
         inputs = system.engaged(part.start, replace(self.inputs, dt=h), part.left)
         there = self.integrator.step(system, part.start, inputs, h, part.memory)
         passed, met = self._first_met(part.start, there.phase, h)
-        wrong = (passed > 1) | ((passed < 0) & (part.long < inf))
-        again = wrong & (part.parts < MOST_PARTS - 1) & (part.trials < MOST_TRIALS - 1)
 
         def settled(ended: Stepped) -> Part:
             after = system.settled(part.start, ended.phase, inputs, h)
             return self._begun(after, ended.memory, part.left - h, part.parts + 1)
 
-        short, long = where(passed < 0, h, part.short), where(passed > 1, h, part.long)
-        length = where((met > short) & (met < long), met, (short + long) / 2)
-        retried = replace(part, length=length, short=short, long=long, trials=part.trials + 1)
-        return where_needed(where(again, 0.0, 1.0) > 0, there, settled, retried)
+        return where_needed(part.goes_on(passed) <= 0, there, settled, part.retried(passed, met))
 
     def _first_met(self, start: Phase, end: Phase, length: Scalar) -> tuple[Scalar, Scalar]:
         """By how much a trial passed the stop that it passed furthest, in units of what counts as touching, negative

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.contact.kinds import Impulse, Kind, Lcp
+from qdot.contact.kinds import Kind, Lcp
 from qdot.errors import ValueShapeError
 from qdot.simulation.integrators import DormandPrince, Integrator
 
@@ -44,11 +44,6 @@ def require_enough_digits(dtype: np.dtype[Any], contact: Kind | None, integrator
         raise ValueShapeError(
             f"contact 'lcp' is solved to more digits than {dtype} has; take contact='soft', 'hard', 'impulse' or "
             "'penalty', or dtype='float64'"
-        )
-    if isinstance(contact, Impulse) and contact.law == "poisson":
-        raise ValueShapeError(
-            f"Poisson's law begins with velocities at an end of approach, of which {dtype} leaves rounding; take "
-            "Impulse(law='newton'), or dtype='float64'"
         )
     if isinstance(integrator, DormandPrince):
         raise ValueShapeError(

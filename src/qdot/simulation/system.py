@@ -128,6 +128,7 @@ class System:
             rubs = [place.gradient for place in rubbing(model, q)]
             found["friction"] = transposed_times(rubs, inputs.held.rubs, model.nv)
             found["limits"] = inputs.held.limits
+            found["contacts"] = inputs.held.contacts
         elif self.soft is not None:
             found["friction"] = [0] * model.nv  # is soft, too
         found["actuators"] = actuation_in_step(model, q, v, self.controls(phase, inputs), phase.activation, inputs.dt)
@@ -230,9 +231,12 @@ class System:
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether there are limits or dry friction that hold by themselves."""
+        """Whether anything holds during a step or strikes at its end: limits or dry friction by themselves, bodies that
+        strike each other."""
         if self.soft is not None:
             return False
+        if isinstance(self.setup.contact, Impulse):
+            return True
         q = self.model.home().tolist()
         return bool(rubbing(self.model, q) or (self.limits is not None and limited(self.model, q)))
 
@@ -362,7 +366,7 @@ class System:
         phase = replace(phase, activation=within_ranges(model, phase.activation))
         if inputs.held is not None:
             after = stopped(self, start, phase, inputs.held, dt, self.limits)
-            phase = self._accounted("impacts", phase, after)
+            phase = self.accounted("impacts", phase, after)
         if model.nq != model.nv:
             q = [x for body in model.bodies for x in body.joint.normalized(phase.q[body.qs])]
             phase = phase.changed(q=q)
@@ -376,9 +380,9 @@ class System:
         rows = self.rows(phase.time, phase.q, phase.v)
         x, _ = self.solver(self.mass(phase.q), rows).correction([-e for e in rows.rate])
         phase = phase.changed(v=[a + b for a, b in zip(phase.v, x, strict=True)])
-        return self._accounted("stabilisation", before, phase)
+        return self.accounted("stabilisation", before, phase)
 
-    def _accounted(self, entry: str, before: Phase, after: Phase) -> Phase:
+    def accounted(self, entry: str, before: Phase, after: Phase) -> Phase:
         """The energy that a jump of the state has changed, in the ledger."""
         if entry not in self.ledger:
             return after

@@ -11,7 +11,7 @@ normals, like velocities without friction, which leave velocities as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
@@ -26,7 +26,7 @@ from qdot.algorithms.energy import potential_energy
 from qdot.contact.coulomb import Impulses
 from qdot.contact.kinds import Hard, Lcp, Stepping
 from qdot.contact.pgs import projected
-from qdot.contact.points import Point, Points, handed_on, limit_points, points, reach_of, smallest
+from qdot.contact.points import Points, handed_on, limit_points, points, reach_of, smallest
 from qdot.contact.problem import length
 from qdot.contact.residuals import Residuals, residuals
 from qdot.simulation.bounds import Stops
@@ -56,10 +56,8 @@ def touching_step(
     phase: Phase,
     inputs: Inputs,
     dt: Scalar,
-    counts: Callable[[Point, Scalar], Scalar] | None = None,
 ) -> tuple[Stepped, Report]:
-    """Settled at its end, with its impulses to remember, and how well it obeys the law; `counts`, of a point and its
-    speed along the normal, is 0 for those that are left out."""
+    """Settled at its end, with its impulses to remember, and how well it obeys the law."""
     model = system.model
     inputs = system.engaged(phase, inputs, dt)
     acting = system.acting(phase, inputs, dt, chord=True)
@@ -67,8 +65,6 @@ def touching_step(
     free = along(phase.v, acting.rates.v, dt)
     found = met(system, kind.room, phase, free, dt)
     system.missed.append(found.missed)
-    if counts is not None:
-        found = found.chosen([counts(point, times(point.J[:1], phase.v)[0]) for point in found.points])
     solved = impulses_of(system, kind, found, phase, free, dt, inputs.guess)
     v = [x + y for x, y in zip(free, solved.change, strict=True)]
     v = [where(found.missed > 0, inf, x) for x in v]
@@ -93,10 +89,19 @@ def touching_step(
     return Stepped(system.settled(phase, parted, inputs, dt), solved.impulses.z), report
 
 
-def met(system: System, room: int | None, phase: Phase, v: Scalars, dt: Scalar, more: float = 0.0) -> Points:
+def met(
+    system: System,
+    room: int | None,
+    phase: Phase,
+    v: Scalars,
+    dt: Scalar,
+    more: float = 0.0,
+    *,
+    ahead: bool = False,
+) -> Points:
     """The points of a state that may be met within a step, at these velocities, or are nearer than that and `more` [m];
-    limits are the last."""
-    found = points(system.model, phase.q, reach_of(system.model, phase.q, v, dt) + more, room)
+    limits are the last. `ahead` is that of `points`."""
+    found = points(system.model, phase.q, reach_of(system.model, phase.q, v, dt) + more, room, ahead=ahead)
     if not isinstance(system.setup.limits, Stops):
         return found
     return Points([*found.points, *limit_points(system.model, phase.q, v, dt)], found.missed)
@@ -140,7 +145,7 @@ def impulses_of(
         for n, point, gap in zip(normals, found.points, gaps, strict=True):
             e = _restitution(system, kind, point.limit is not None)
             more[n] = _allowed(kind, gap, before[n], u[n], e, dt)
-        law = _Law(kind, J, system.answers(at, J), present)
+        law = Law(kind, J, system.answers(at, J), present)
         held = _held(system, law, found, at, free, before, gaps, dt, start)
         free = [x + y for x, y in zip(free, law.change(held), strict=True)]
         impulses = _striking(law, normals, free, more).impulses(free, more, found.friction, start)
@@ -159,7 +164,7 @@ def impulses_of(
 
 
 @dataclass(frozen=True)
-class _Law:
+class Law:
     """How points are solved: from rows J and the rows of J A, which are what impulses do to velocities."""
 
     kind: Stepping
@@ -183,7 +188,8 @@ class _Law:
         return self.kind.impulses(W, b, friction, self.present, start)
 
     def parted(self, normals: list[int], ahead: list[Scalar]) -> list[Scalar]:
-        """The displacement that takes overlaps out of the end of a step, where gaps will be `ahead`."""
+        """The displacement that takes overlaps out of the end of a step, where gaps will be `ahead`, zero where a point
+        is not present."""
         size = len(self.answers[0])
         if self.kind.position != "projection":
             return [0.0] * size
@@ -193,7 +199,7 @@ class _Law:
 
         def displaced(given: tuple[list[list[Scalar]], list[Scalar], list[Scalar]]) -> list[Scalar]:
             answers, ahead, present = given
-            along_normals = _Law(self.kind, [self.J[n] for n in normals], answers, present)
+            along_normals = Law(self.kind, [self.J[n] for n in normals], answers, present)
             none: list[tuple[Scalar, ...]] = [()] * len(ahead)
             z = along_normals.impulses([0.0] * size, ahead, none, [0.0] * len(ahead)).z
             return along_normals.change(z)
@@ -204,7 +210,7 @@ class _Law:
 
 def _held(
     system: System,
-    law: _Law,
+    law: Law,
     found: Points,
     at: Phase,
     free: Scalars,
@@ -227,7 +233,7 @@ def _held(
     return [dt * x for x in kind.forces(W, b, found.friction, touching, before, [x / dt for x in start])]
 
 
-def _striking(law: _Law, normals: list[int], v: Scalars, more: Scalars) -> _Law:
+def _striking(law: Law, normals: list[int], v: Scalars, more: Scalars) -> Law:
     """Without any points where forces hold all of them already: what rounding leaves is nothing to be solved."""
     if not isinstance(law.kind, Lcp) or law.kind.level == "velocity":
         return law

@@ -111,7 +111,7 @@ class _Last:
     @staticmethod
     def blank(system: System) -> _Last:
         model, n = system.model, system.model.nv
-        held = len(rubbing(model, model.home().tolist())) + n if system.is_bounded else 0
+        held = len(rubbing(model, model.home().tolist())) + 2 * n if system.is_bounded else 0
         known = model.nq + n + model.na + model.nu + n + held
         return _Last(-1.0, *([0.0] * size for size in (n, n, system.row_count, n, known)))
 
