@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from math import cos, pi, sin, tan
 from typing import ClassVar
 
-from qdot.algebra import Scalar, Scalars, absolute, maximum, minimum, where
+from qdot.algebra import Scalar, Scalars, absolute, maximum, minimum, where, where_needed
 from qdot.algebra.linalg import Matrix, dot, matvec
+from qdot.algebra.rounding import or_rounding
 from qdot.contact.coulomb import Impulses, admitted
 from qdot.contact.lcp import Complementary, gauss_seidel, lemke
-from qdot.contact.problem import Problem, length
+from qdot.contact.problem import Problem, largest, length
 from qdot.contact.residuals import residuals
 
 RELIABLE = 1e-8
@@ -68,7 +69,7 @@ def polyhedral(
     `sweeps`, at most so many are made in the place of Lemke's walk, from the impulses `start`.
     """
     pyramids = _Pyramids.of(Problem.of(W, b, mu, present), None, directions)
-    z, answer, error, converged = pyramids.solved(limit, sweeps, start)
+    z, answer, error, converged = pyramids.solved(limit, sweeps, start, swept=True)
     u = [x + y for x, y in zip(matvec(W, z), b, strict=True)]
     return Impulses(z, u, residuals(z, u, mu, present), error, converged, answer.iterations)
 
@@ -138,26 +139,32 @@ class _Pyramids:
         return where(lowest < 0, 1.0, 0.0)
 
     def solved(
-        self, limit: int | None, sweeps: int | None, start: Scalars | None
+        self, limit: int | None, sweeps: int | None, start: Scalars | None, *, swept: bool = False
     ) -> tuple[list[Scalar], Complementary, Scalar, Scalar]:
-        """Impulses, what was found, its error in the units of the problem, and whether it is a solution."""
+        """Impulses, what was found, its error in the units of the problem, and whether it is a solution. Where there is
+        one for certain, what Lemke's walk does not find is `swept` for."""
         matrix, side = self.complementarity()
-        if sweeps is None:
-            answer = lemke(matrix, side, limit)
-        else:
+        if sweeps is not None:
             begun = None if start is None else self.pushes(start)
             answer = gauss_seidel(matrix, side, sweeps, shared=self.shared(), start=begun)
+        else:
+            answer = lemke(matrix, side, limit)
+            if swept:  # where rounding has led the walk astray
+                lost = where(_relative(answer) > or_rounding(RELIABLE, 64), 1.0, 1 - answer.converged)
+                answer = where_needed(
+                    lost > 0,
+                    (matrix, side),
+                    lambda given: gauss_seidel(*given, shared=self.shared()),
+                    answer,
+                )
         x: list[Scalar] = []
         first = 0
         for columns in self.columns:
             pushes = answer.z[first : first + len(columns)]
             x += [dot(pushes, entries) for entries in zip(*columns, strict=True)]
             first += len(columns) + (len(columns) > 1)
-        size: Scalar = 1.0
-        for push in answer.z:
-            size = where(push > size, push, size)
-        error = answer.error / size
-        converged = where(error <= RELIABLE, answer.converged, 0.0)
+        error = _relative(answer)
+        converged = where(error <= or_rounding(RELIABLE, 64), answer.converged, 0.0)
         x = admitted(self.problem.contacts, x, [0.0] * len(self.columns))  # rounding alone leaves the cone
         return self.problem.impulses(x), answer, error, converged
 
@@ -225,6 +232,11 @@ class _Pyramids:
             if len(columns) > 1:
                 row.append(self.held[k] if m == k else 0.0)
         return row
+
+
+def _relative(answer: Complementary) -> Scalar:
+    """The error, of the largest push, or of one where all are smaller."""
+    return answer.error / maximum(largest(answer.z), 1.0)
 
 
 def _directions(tangents: int, count: int) -> list[list[Scalar]]:

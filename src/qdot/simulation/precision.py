@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.contact.kinds import Kind, Lcp
 from qdot.errors import ValueShapeError
 from qdot.simulation.integrators import DormandPrince, Integrator
 
@@ -36,15 +35,10 @@ def dtype_of(given: Any, before: NDArray[Any] | None) -> np.dtype[Any]:
     return found
 
 
-def require_enough_digits(dtype: np.dtype[Any], contact: Kind | None, integrator: Integrator) -> None:
+def require_enough_digits(dtype: np.dtype[Any], integrator: Integrator) -> None:
     """Raise where a step is solved to more digits than there are."""
     if dtype == np.float64:
         return
-    if isinstance(contact, Lcp):
-        raise ValueShapeError(
-            f"contact 'lcp' is solved to more digits than {dtype} has; take contact='soft', 'hard', 'impulse' or "
-            "'penalty', or dtype='float64'"
-        )
     if isinstance(integrator, DormandPrince):
         raise ValueShapeError(
             f"integrator {integrator.name!r} chooses its steps by errors that are smaller than {dtype} can tell; take "

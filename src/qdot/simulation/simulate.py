@@ -128,7 +128,7 @@ class Simulation:
         kind = with_room(model, self._asked, room)
         self.integrator = arguments.integrator_for(kind, integrator)
         self.dtype = dtype_of(dtype, None if before is None else before.q)
-        require_enough_digits(self.dtype, kind, self.integrator)
+        require_enough_digits(self.dtype, self.integrator)
         q, v = arguments.state_of(model, state)
         w = arguments.vector(model, "activation", np.zeros(model.na) if activation is None else activation)
         self._parameters = {p: x.astype(self.dtype) for p, x in arguments.parameters_of(parameters).items()}
