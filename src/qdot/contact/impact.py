@@ -85,11 +85,11 @@ def impact(
         least = [share * stopped.z[n] for n, share in zip(normals, e, strict=True)]
         last = coulomb(W, stopped.u, mu, present, least=least, tolerance=tolerance)
     z = [x + y for x, y in zip(first.z, last.z, strict=True)]
-    z, cut = _without_gain(W, before, stopped.z, z)
-    solved = minimum(first.converged, last.converged) > 0
-    z = [where(solved, x, y) for x, y in zip(z, stopped.z, strict=True)]
+    share = where(minimum(first.converged, last.converged) > 0, share_without_gain(W, before, stopped.z, z), 0.0)
+    z = [x + share * (y - x) for x, y in zip(stopped.z, z, strict=True)]
     u = [x + y for x, y in zip(matvec(W, z), before, strict=True)]
-    return Impact(z, u, _energy(W, before, z), where(solved, cut, 1.0), stopped.converged, 1.0)
+    cut = where(share < 1 - or_rounding(1e-9, 4), 1.0, 0.0)
+    return Impact(z, u, _energy(W, before, z), cut, stopped.converged, 1.0)
 
 
 def impacts(
@@ -155,8 +155,8 @@ def _energy(W: Sequence[Scalars], before: Scalars, z: Scalars) -> Scalar:
     return dot(z, matvec(W, z)) / 2 + dot(z, before)
 
 
-def _without_gain(W: Sequence[Scalars], before: Scalars, least: Scalars, z: Scalars) -> tuple[list[Scalar], Scalar]:
-    """As much of the way from `least` to z as gives no energy; and 1 where that is not all of it."""
+def share_without_gain(W: Sequence[Scalars], before: Scalars, least: Scalars, z: Scalars) -> Scalar:
+    """How much of the way from `least` to z gives no energy: 1 where all of it does not."""
     way = [x - y for x, y in zip(z, least, strict=True)]
     lost = minimum(_energy(W, before, least), 0.0)
     slope = dot(way, [x + y for x, y in zip(matvec(W, least), before, strict=True)])
@@ -170,8 +170,7 @@ def _without_gain(W: Sequence[Scalars], before: Scalars, least: Scalars, z: Scal
         -2 * lost / where(rising > 0, rising, 1.0),
         (root - slope) / where(bend > 0, bend, 1.0),
     )
-    share = where(gains, minimum(share, 1.0), 1.0)
-    return [x + share * d for x, d in zip(least, way, strict=True)], where(share < 1 - or_rounding(1e-9, 4), 1.0, 0.0)
+    return where(gains, minimum(share, 1.0), 1.0)
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from qdot.errors import UnknownNameError, ValueShapeError
 class Hard:
     """Velocities after a step obey Signorini's law and Coulomb's, with the round cone: true stick, no creep.
 
-    What approaches faster than `resting` [m/s] parts with `restitution` times that. `solver` is "coulomb", which solves
-    the law to rounding, or "pgs", at most so many `sweeps` from contact to contact, for piles of bodies. What has got
-    into each other is parted by "projection", at the end of each step and without speed, or by "baumgarte", a fifth of
-    it in each step. `room` is how many contacts between bodies there may be at a time, of those that are alike: where
-    there are more, a run stops and says so. None: as many as it needs.
+    What approaches faster than `resting` [m/s] parts with `restitution` times that, or less where that would give
+    energy. `solver` is "coulomb", which solves the law to rounding, or "pgs", at most so many `sweeps` from contact to
+    contact, for piles of bodies. What has got into each other is parted by "projection", at the end of each step and
+    without speed, or by "baumgarte", a fifth of it in each step. `room` is how many contacts between bodies there may
+    be at a time, of those that are alike: where there are more, a run stops and says so. None: as many as it needs.
     """
 
     restitution: float = 0.0

@@ -5,7 +5,7 @@
 a is the acceleration under all that is no contact, A = M⁻¹, or under constraints what T9 makes of it, and J the rows of
 all points that may be met within the step, limits among them. Because the gap is in the law, a point is stopped where
 it touches, however fast it comes: nothing tunnels. What approaches faster than the resting speed parts at once with
-e times its speed. Overlaps, which only turning or a bad start can make, are taken out at the end: displacements along
+e times its speed, or as much of it as gives no energy. Overlaps, which only turning or a bad start can make, are taken out at the end: displacements along
 normals, like velocities without friction, which leave velocities as they are.
 """
 
@@ -24,6 +24,7 @@ from qdot.algorithms.configuration import carried, retract
 from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.energy import potential_energy
 from qdot.contact.coulomb import Impulses
+from qdot.contact.impact import share_without_gain
 from qdot.contact.kinds import Hard, Lcp, Stepping
 from qdot.contact.pgs import projected
 from qdot.contact.points import Points, handed_on, limit_points, points, reach_of, smallest
@@ -142,13 +143,19 @@ def impulses_of(
         at, free, gaps, present, start = given
         before, u = times(J, at.v), times(J, free)
         more: list[Scalar] = [0.0] * len(J)
+        still, bounces = list(more), False
         for n, point, gap in zip(normals, found.points, gaps, strict=True):
             e = _restitution(system, kind, point.limit is not None)
             more[n] = _allowed(kind, gap, before[n], u[n], e, dt)
+            still[n] = _allowed(kind, gap, before[n], u[n], 0.0, dt)
+            bounces = bounces or e > 0
         law = Law(kind, J, system.answers(at, J), present)
         held = _held(system, law, found, at, free, before, gaps, dt, start)
         free = [x + y for x, y in zip(free, law.change(held), strict=True)]
-        impulses = _striking(law, normals, free, more).impulses(free, more, found.friction, start)
+        striking = _striking(law, normals, free, more)
+        impulses = striking.impulses(free, more, found.friction, start)
+        if bounces:
+            impulses, more = striking.without_gain(impulses, free, more, still, found.friction, start)
         impulses = replace(impulses, z=[x + y for x, y in zip(held, impulses.z, strict=True)])
         change = law.change(impulses.z)
         after = [x + y for x, y in zip(u, times(J, change), strict=True)]
@@ -186,6 +193,25 @@ class Law:
         W = [times(self.J, column) for column in self.answers]
         b = [x + y for x, y in zip(times(self.J, v), more, strict=True)]
         return self.kind.impulses(W, b, friction, self.present, start)
+
+    def without_gain(
+        self, full: Impulses, v: Scalars, more: Scalars, still: Scalars, friction: Sequence[Scalars], start: Scalars
+    ) -> tuple[Impulses, list[Scalar]]:
+        """With as much of their restitution as gives no energy, on the way from those of the law u + still (see
+        `contact.impact`); and the law that these obey."""
+        bouncing = sum((where(x == y, 0.0, 1.0) for x, y in zip(more, still, strict=True)), start=0.0)
+
+        def cut(given: tuple[Impulses, list[Scalar], list[Scalar], list[Scalar]]) -> tuple[Impulses, list[Scalar]]:
+            full, v, more, still = given
+            least = self.impulses(v, still, friction, start)
+            W = [times(self.J, column) for column in self.answers]
+            share = where(full.converged > 0, share_without_gain(W, times(self.J, v), least.z, full.z), 0.0)
+            z = [x + share * (y - x) for x, y in zip(least.z, full.z, strict=True)]
+            law = [x + share * (y - x) for x, y in zip(still, more, strict=True)]
+            return replace(full, z=z, converged=maximum(full.converged, least.converged)), law
+
+        given = (full, list(v), list(more), list(still))
+        return where_needed(bouncing > 0, given, cut, (full, list(more)))
 
     def parted(self, normals: list[int], ahead: list[Scalar]) -> list[Scalar]:
         """The displacement that takes overlaps out of the end of a step, where gaps will be `ahead`, zero where a point
