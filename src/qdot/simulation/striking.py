@@ -20,9 +20,7 @@ from qdot.algebra import Scalar, iterated, maximum, minimum, where, where_needed
 from qdot.algebra.linalg import dot
 from qdot.algebra.rounding import or_rounding
 from qdot.algebra.sparse import Row
-from qdot.algorithms.configuration import carried, retract
 from qdot.algorithms.constraints.rows import times, transposed_times
-from qdot.algorithms.energy import potential_energy
 from qdot.contact.coulomb import coulomb
 from qdot.contact.kinds import Hard, Impulse
 from qdot.contact.points import Point, Points, reach_of, smallest
@@ -32,7 +30,7 @@ from qdot.simulation.integrators.base import Integrator, Stepped
 from qdot.simulation.phase import Phase
 from qdot.simulation.reporting import NOTHING, Report, deepest
 from qdot.simulation.system import Inputs, System
-from qdot.simulation.touching import Law, met, paradox
+from qdot.simulation.touching import Law, met, moved_apart, paradox
 
 NEAR = 1e-9
 """What is nearer touches [m, rad]; of 32 bits, what a few roundings of a length of one metre may hide."""
@@ -151,10 +149,9 @@ class Striking:
         work = dot(found.z, times(J, [(x + y) / 2 for x, y in zip(start.v, there.phase.v, strict=True)]))
         shallow = or_rounding(SHALLOW, 64)
         ahead = [where(p.gap < 0, minimum(p.gap + shallow, 0.0), p.gap) for p in before.points]
-        ahead = [where(there > 0, gap, 0.0) for there, gap in zip(before.present, ahead, strict=True)]
+        ahead = [where(counted > 0, gap, 0.0) for counted, gap in zip(before.present, ahead, strict=True)]
         shift = Law(Hard(), J, answers, before.present).parted(before.normals, ahead)
-        parted = there.phase.changed(q=retract(model, there.phase.q, shift), v=carried(model, there.phase.v, shift))
-        raised = potential_energy(model, parted.q) - potential_energy(model, there.phase.q)
+        parted, raised = moved_apart(model, there.phase, shift)
         report = Report(
             deepest(bearing),
             found.residuals.cone,

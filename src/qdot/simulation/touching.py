@@ -5,8 +5,8 @@
 a is the acceleration under all that is no contact, A = M⁻¹, or under constraints what T9 makes of it, and J the rows of
 all points that may be met within the step, limits among them. Because the gap is in the law, a point is stopped where
 it touches, however fast it comes: nothing tunnels. What approaches faster than the resting speed parts at once with
-e times its speed, or as much of it as gives no energy. Overlaps, which only turning or a bad start can make, are taken out at the end: displacements along
-normals, like velocities without friction, which leave velocities as they are.
+e times its speed, or as much of it as gives no energy. Overlaps, which only turning or a bad start can make, are taken
+out at the end: displacements along normals, like velocities without friction, which leave velocities as they are.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from qdot.contact.pgs import projected
 from qdot.contact.points import Points, handed_on, limit_points, points, reach_of, smallest
 from qdot.contact.problem import length
 from qdot.contact.residuals import Residuals, residuals
+from qdot.model.model import Model
 from qdot.simulation.bounds import Stops
 from qdot.simulation.integrators.base import Stepped
 from qdot.simulation.integrators.semi_implicit_euler import along_chord
@@ -76,8 +77,7 @@ def touching_step(
             work[name] = work[name] + done
     given = sum(_works(found, solved.impulses.z, [(x + y) / 2 for x, y in zip(free, v, strict=True)]))
     after = along_chord(system, phase, v, led_back, [w / dt for w in work.values()], inputs, dt)
-    parted = after.changed(q=retract(model, after.q, solved.shift), v=carried(model, after.v, solved.shift))
-    raised = potential_energy(model, parted.q) - potential_energy(model, after.q)
+    parted, raised = moved_apart(model, after, solved.shift)
     report = Report(
         deepest(found),
         solved.residuals.cone,
@@ -88,6 +88,12 @@ def touching_step(
         solved.paradox,
     )
     return Stepped(system.settled(phase, parted, inputs, dt), solved.impulses.z), report
+
+
+def moved_apart(model: Model, phase: Phase, shift: Scalars) -> tuple[Phase, Scalar]:
+    """After a displacement, (nv,), and by how much that raises it [J]."""
+    parted = phase.changed(q=retract(model, phase.q, shift), v=carried(model, phase.v, shift))
+    return parted, potential_energy(model, parted.q) - potential_energy(model, phase.q)
 
 
 def met(
