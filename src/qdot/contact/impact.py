@@ -156,7 +156,7 @@ def _energy(W: Sequence[Scalars], before: Scalars, z: Scalars) -> Scalar:
 
 
 def share_without_gain(W: Sequence[Scalars], before: Scalars, least: Scalars, z: Scalars) -> Scalar:
-    """How much of the way from `least` to z gives no energy: 1 where all of it does not."""
+    """How much of the way from `least` to z may be gone without giving energy: 1 is all of it."""
     way = [x - y for x, y in zip(z, least, strict=True)]
     lost = minimum(_energy(W, before, least), 0.0)
     slope = dot(way, [x + y for x, y in zip(matvec(W, least), before, strict=True)])

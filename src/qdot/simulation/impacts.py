@@ -109,8 +109,8 @@ class Part:
     def retried(self, passed: Scalar, when: Scalar) -> Part:
         """With the next length to try; `when` is a guess [s]."""
         short, long = where(passed < 0, self.length, self.short), where(passed > 1, self.length, self.long)
-        halved = self.trials - 2 * floor(self.trials / 2)
-        guessed = (self.trials < MOST_GUESSES) | (halved > 0)
+        is_odd = self.trials - 2 * floor(self.trials / 2) > 0
+        guessed = (self.trials < MOST_GUESSES) | is_odd
         length = where((when > short) & (when < long) & guessed, when, (short + long) / 2)
         return replace(self, length=length, short=short, long=long, trials=self.trials + 1)
 
