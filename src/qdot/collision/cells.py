@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,13 +68,44 @@ def _kept(corners: Any, at: tuple[float, float], width: float, n: int, slack: fl
             yield (i, j), np.flatnonzero(kept[:, i, j])
 
 
-def cell_of(n: Vec3, grid: Scalar) -> Scalar:
-    """The number of the cell of a direction, of any length but zero."""
+class Located(NamedTuple):
+    """Where a direction is: the number of its cell, which shares of the cell's edges it is beyond, 0 … 1, and its
+    largest coordinate, by which it is divided to lie on the cube."""
+
+    cell: Scalar
+    along: Scalar
+    across: Scalar
+    size: Scalar
+
+
+def located(n: Vec3, grid: Scalar) -> Located:
+    """Where a direction is, of any length but zero."""
     x, y, z = (absolute(c) for c in n)
     by_x, by_y = x >= maximum(y, z), y >= z
     ahead = where(by_x, n.x, where(by_y, n.y, n.z))
     side = where(by_x, 0.0, where(by_y, 2.0, 4.0)) + where(ahead < 0, 1.0, 0.0)
     u, w = where(by_x, n.y, n.x), where(by_x, n.z, where(by_y, n.z, n.y))
-    half = grid / (2 * absolute(ahead))
-    i, j = (minimum(floor(c * half + grid / 2), grid - 1) for c in (u, w))
-    return (side * grid + i) * grid + j
+    size = absolute(ahead)
+    half = grid / (2 * size)
+    s, t = (c * half + grid / 2 for c in (u, w))
+    i, j = (maximum(minimum(floor(c), grid - 1), 0.0) for c in (s, t))  # at edges rounding may lead beyond
+    return Located((side * grid + i) * grid + j, s - i, t - j, size)
+
+
+def cell_of(n: Vec3, grid: Scalar) -> Scalar:
+    """The number of the cell of a direction, of any length but zero."""
+    return located(n, grid).cell
+
+
+def heights_at_ends(corners: Floats, n: int) -> Floats:
+    """For each cell of n by n of each side, in the order of `cell_of`, how far these corners reach at the four ends of
+    the cell, as directions on the cube: (1, x, y) with the least x and y, then with the greatest y, the greatest x,
+    both. Shape (6 n², 4) [m]."""
+    x, y = np.meshgrid(*[np.linspace(-1.0, 1.0, n + 1)] * 2, indexing="ij")
+    found = []
+    for k in range(3):
+        for side in (1.0, -1.0):
+            ends = np.insert(np.stack([x, y]), k, side, axis=0)
+            h = np.einsum("vk,kij->vij", corners, ends).max(axis=0)
+            found.append(np.stack([h[:-1, :-1], h[:-1, 1:], h[1:, :-1], h[1:, 1:]], axis=-1).reshape(-1, 4))
+    return np.concatenate(found)

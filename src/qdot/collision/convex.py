@@ -124,6 +124,13 @@ def convex_touches(a: Convex, b: Convex, margin: Scalar) -> list[Touch]:
     return [Touch(*where_needed((s.inside > 0.5) | (square <= near * near), given, deep, apart))]
 
 
+def gap_of_centres(a: Convex, b: Convex) -> Scalar:
+    """Not more than the distance of two shapes: how far they are apart along the line of their centres, or bounds of it
+    are where those are quicker."""
+    n = _towards(a, b)
+    return -(a.reaching(n) + b.reaching(-n)) - (a.radius + b.radius)
+
+
 def nearest(a: Convex, b: Convex) -> Nearest:
     """Where two convex shapes come nearest, or by what shift they would come apart soonest; the same with the shapes
     exchanged."""

@@ -1,7 +1,8 @@
 """Hulls by their corners: those of all hulls that one text serves lie in one table.
 
 A hull is known by numbers: where in the table its corners begin, and how many they are; the same of the normals of its
-faces; where its cells begin, and how fine they are; a point inside, how wide it is, and how far it reaches. Where these
+faces; where its cells begin, and how fine they are; where its heights begin; a point inside, how wide it is, and how
+far it reaches. Where these
 come in the rows of a loop over pairs, the code of one pair serves them all, however many hulls there are.
 
 Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before, and so
@@ -19,13 +20,17 @@ from typing import TypeAlias
 import numpy as np
 
 from qdot.algebra import Rows, Scalar, Scalars, Vec3, iterated, looked_up, where, where_needed
-from qdot.collision.cells import candidates, cell_of, grid_of
+from qdot.collision.cells import candidates, cell_of, grid_of, heights_at_ends, located
 from qdot.collision.support import Convex, Directions, chosen
 from qdot.geometry import ConvexHull, Shape
 from qdot.geometry.quadrature import Floats
 
 AT_ONCE = 5
 """Corners of a row: with one more number it is of sixteen."""
+ENDS = 8
+"""Cells along a side of the cube by whose ends it is bounded how far a hull reaches."""
+SLACK = 1e-6
+"""Of the width: how much farther those bounds are, for rounding."""
 FACES = 32
 """Faces of a hull that are tried as those by which something comes out of it."""
 
@@ -59,6 +64,13 @@ class Hull:
         order = np.argsort(np.einsum("ij,ij->i", normals, p - self.middle), kind="stable")
         _, first = np.unique(np.round(normals[order], 6), axis=0, return_index=True)  # faces of several triangles, once
         return [tuple(row) for row in normals[order[np.sort(first)][:FACES]].tolist()]
+
+    @cached_property
+    def heights(self) -> list[tuple[float, ...]]:
+        """For each of a few cells of directions, how far it reaches at their ends, from its middle, or a little more:
+        as numbers of four bytes."""
+        found = heights_at_ends(self.corners - self.middle, ENDS) + 2 * SLACK * self.width
+        return [tuple(row) for row in found.astype(np.float32).astype(np.float64).tolist()]
 
     @cached_property
     def middle(self) -> Floats:
@@ -111,18 +123,24 @@ class Hulls:
         return (*own, *further)
 
     @cached_property
+    def heights(self) -> Rows:
+        return tuple(row for hull in self.each for row in hull.heights)
+
+    @cached_property
     def numbers(self) -> tuple[tuple[float, ...], ...]:
-        found, corners, normals, cells = [], 0, 0, 0
+        found, corners, normals, cells, heights = [], 0, 0, 0, 0
         for hull in self.each:
             grid = grid_of(hull.corners)
-            places = corners, len(hull.corners), normals, len(hull.normals), cells, grid
+            places = corners, len(hull.corners), normals, len(hull.normals), cells, grid, heights
             found.append(tuple(float(x) for x in (*places, *hull.middle, hull.width, hull.reach)))
             corners, normals, cells = corners + len(hull.corners), normals + len(hull.normals), cells + 6 * grid * grid
+            heights += len(hull.heights)
         return tuple(found)
 
     def convex(self, numbers: Scalars) -> Convex:
         """The hull with these numbers."""
-        first, count, first_normal, normals, first_cell, grid, x, y, z, width, _ = numbers
+        first, count, first_normal, normals, first_cell, grid, first_height, x, y, z, width, _ = numbers
+        middle = Vec3(x, y, z)
 
         def sought(n: Vec3) -> Callable[[], Vec3]:
             if all(isinstance(x, (float, int, np.ndarray)) for x in (*n, first)):  # one product, not a chain of choices
@@ -131,8 +149,19 @@ class Hulls:
                 return lambda: Vec3(*(own[farthest, k] + 0.0 for k in range(3)))
             return self._farthest(n, first_cell + cell_of(n, grid))
 
+        def reach(n: Vec3) -> Scalar:
+            return self._reach(n, first_height) + n.dot(middle)
+
         faces = Directions(self.normals, first_normal, normals)
-        return Convex(lambda n: sought(n)(), Vec3(x, y, z), width=width, normals=faces, sought=sought)
+        return Convex(lambda n: sought(n)(), middle, width=width, normals=faces, sought=sought, reach=reach)
+
+    def _reach(self, n: Vec3, first: Scalar) -> Scalar:
+        """Not less than how far a hull reaches from its middle. A direction is a sum of the ends of its cell, each with
+        its share s ≥ 0, and no hull reaches farther along n = Σ s e than Σ s h(e)."""
+        at = located(n, float(ENDS))
+        h = looked_up(self.heights, first + at.cell)
+        low, high = (h[k] + at.across * (h[k + 1] - h[k]) for k in (0, 2))
+        return at.size * (low + at.along * (high - low))
 
     def _farthest(self, n: Vec3, cell: Scalar) -> Callable[[], Vec3]:
         """What gives the corner that is farthest in a direction, of those that can be in its cell."""

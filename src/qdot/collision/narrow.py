@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import hypot
+from typing import TypeAlias
 
 from qdot.algebra import Scalar, Scalars
 from qdot.collision import boxes, capsules, planes, spheres
 from qdot.collision.capsule_box import capsule_box
-from qdot.collision.convex import convex_touches
+from qdot.collision.convex import convex_touches, gap_of_centres
 from qdot.collision.hulls import Hulls, hulls_of
 from qdot.collision.support import CONVEX, Convex
 from qdot.collision.terrain import TOUCHES, over_field
@@ -24,14 +25,19 @@ from qdot.errors import GeometryError
 from qdot.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
 from qdot.spatial import Transform
 
+Gap: TypeAlias = Callable[[Scalars, Transform, Scalars, Transform], Scalar]
+"""From the sizes and poses of two shapes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A narrow phase, how many touches it gives, and whether these tell a tangent."""
+    """A narrow phase, how many touches it gives, and whether these tell a tangent; and where it is a search, what
+    tells beforehand that shapes are apart, a number not more than their distance."""
 
     function: Narrow
     count: int
     tells_tangent: bool = False
+    gap: Gap | None = None
 
 
 _ORDER: tuple[type[Shape], ...] = (Plane, HeightField, Sphere, Capsule, Ellipsoid, Cylinder, Box)
@@ -124,7 +130,10 @@ def _of_supports(one: Callable[[Scalars], Convex], two: Callable[[Scalars], Conv
     def function(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         return convex_touches(one(a).at(X_a), two(b).at(X_b), margin)
 
-    return Meeting(function, 1)
+    def gap(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform) -> Scalar:
+        return gap_of_centres(one(a).at(X_a), two(b).at(X_b))
+
+    return Meeting(function, 1, gap=gap)
 
 
 @lru_cache(maxsize=256)
@@ -140,7 +149,8 @@ def turned(of: Meeting) -> Meeting:
         touches = of.function(b, X_b, a, X_a, margin)
         return [replace(touch, normal=-touch.normal) for touch in touches]
 
-    return replace(of, function=function)
+    gap = of.gap
+    return replace(of, function=function, gap=gap and (lambda a, X_a, b, X_b: gap(b, X_b, a, X_a)))
 
 
 def _placed(placement: Transform, of: Meeting) -> Meeting:
@@ -149,7 +159,8 @@ def _placed(placement: Transform, of: Meeting) -> Meeting:
     def function(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         return of.function(a, X_a @ placement, b, X_b, margin)
 
-    return replace(of, function=function)
+    gap = of.gap
+    return replace(of, function=function, gap=gap and (lambda a, X_a, b, X_b: gap(a, X_a @ placement, b, X_b)))
 
 
 def sizes_of(shape: Shape) -> tuple[float, ...]:

@@ -61,7 +61,8 @@ class Directions:
 class Convex:
     """A convex shape: the support of its core, a point inside that, the radius that rounds it [m], and unit directions
     in which it is often thinnest: its axes, so few that their cross products with another's are too, and normals of
-    further faces; how wide its core is [m], where that is known; and where it lies in tables, how support is sought."""
+    further faces; how wide its core is [m], where that is known; and where it lies in tables, how support is sought,
+    and what is quicker, a bound of how far its core reaches in a unit direction [m], from the origin."""
 
     support: Support
     centre: Vec3
@@ -70,6 +71,7 @@ class Convex:
     normals: Directions | None = None
     width: Scalar | None = None
     sought: Sought | None = None
+    reach: Callable[[Vec3], Scalar] | None = None
 
     def at(self, pose: Transform) -> Convex:
         """The same shape in the outer frame of a pose."""
@@ -82,7 +84,11 @@ class Convex:
             return lambda: R @ found() + p
 
         own = pose @ self.centre, self.radius, axes, normals, self.width
-        return Convex(lambda n: sought(n)(), *own, sought)
+        return Convex(lambda n: sought(n)(), *own, sought, lambda n: self.reaching(R_T @ n) + n.dot(p))
+
+    def reaching(self, n: Vec3) -> Scalar:
+        """Not less than how far its core reaches in a unit direction."""
+        return self.reach(n) if self.reach else n.dot(self.support(n))
 
     def begun(self, n: Vec3) -> Callable[[], Vec3]:
         """What gives the support point, whose search has begun."""
