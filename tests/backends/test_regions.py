@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from qdot.algebra import UNREAD
 from qdot.backends import llvm
 from qdot.backends.llvm_text import assembly
 from qdot.backends.llvm_tile import Tile
@@ -137,3 +138,83 @@ def test_what_a_loop_kept_is_not_chosen_again(kind: str) -> None:
     ]
     kept, chosen = (sum(" select " in line for line in text.splitlines()) for text in texts)
     assert kept == chosen - 1
+
+
+def adding(order: str) -> Program:
+    """Regions whose results are sums that begin with what is elsewhere: of products, with parts that others read, taken
+    away from, and through a loop."""
+
+    def text(x: list) -> dict[str, list]:
+        graph, (a, b, c, s, t) = x[0].graph, x
+
+        def added(given: list) -> list:
+            b, c, s, t = given
+            half = s + b * c
+            more = b * b + half if order == "other" else half + b * b
+            return [more - c * s, t - b * half, half * b + c]
+
+        first = graph.when(a > 0.0, [b, c, s, t], added, [s, t, s])
+
+        def turn(row: list, state: list) -> list:
+            (y,), (u, v) = row, state
+            return graph.when(y > 0.2, [y, u, v], lambda g: [g[1] + g[0] * c, g[2] + g[0] * g[1]], [u, v])
+
+        return {"sums": [*first, *graph.scan([[a], [b], [c]], [first[0], t], turn)]}
+
+    return trace("adding", text, {"x": (5,)})
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("order", ["one", "other"])
+def test_sums_leave_lanes_as_they_are(order: str, dtype: str) -> None:
+    """Tolerances: the interpreter rounds products before it adds them, a few roundings of numbers of some ten."""
+    program = adding(order)
+    x = np.random.default_rng(5).normal(size=(LANES, 5)).astype(dtype)
+    found = run(by_llvm(program, dtype), {"x": x})["sums"]
+    expected = interpret(program, {"x": x}, np.dtype(dtype))["sums"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=100 * np.finfo(dtype).eps)
+    left = x[:, 0] <= 0
+    np.testing.assert_array_equal(found[left, :3], x[left][:, [3, 4, 3]])  # to the last bit
+
+
+def unread() -> Program:
+    """A loop over rows whose regions give numbers that are read where they are needed alone: by a second loop, and by
+    code after a region; and results of a row that no region gives."""
+
+    def text(x: list) -> dict[str, list]:
+        graph = x[0].graph
+
+        def found(row: list) -> list:
+            a, b = row
+            size, *parts = graph.when(
+                a > 0.5, [a, b], lambda g: [g[0], g[0] * g[1], g[1] / g[0]], [0.0, UNREAD, UNREAD]
+            )
+            return [size, *parts, b]
+
+        rows = graph.each([[y, y + k] for k, y in enumerate(x)], found)
+
+        def turn(row: list, state: list) -> list:
+            size, one, two, _ = row
+            return graph.when(size > 0.0, [one, two, *state], lambda g: [g[2] + g[0] * g[1], g[3] - g[0]], state)
+
+        (outside,) = graph.when(x[0] > 0.0, [x[1]], lambda g: [g[0] * 3.0], [UNREAD])
+        (read,) = graph.when(x[0] > 0.0, [outside], lambda g: [g[0] + 1.0], [7.0])
+        return {"state": [*graph.scan(rows, [1.0, 2.0], turn), read, *(row[3] for row in rows)]}
+
+    return trace("unread", text, {"x": (9,)})
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_nobody_reads_is_not_put_anywhere(dtype: str) -> None:
+    """What is read is as where all of it is put; of a region that is skipped nothing is stored but what is read."""
+    program = unread()
+    for batch in (1, 5, LANES):
+        x = np.random.default_rng(batch).normal(size=(batch, 9)).astype(dtype)
+        found = run(by_llvm(program, dtype), {"x": x})["state"]
+        expected = interpret(program, {"x": x}, np.dtype(dtype))["state"]
+        assert np.isfinite(expected).all()
+        eps = np.finfo(dtype).eps  # numbers are up to some hundred, the sum of nine, rounded otherwise
+        np.testing.assert_allclose(found, expected, rtol=10 * eps, atol=1000 * eps)
+    written = assembly(program, llvm.host().vectors("float64"), Tile.of(program))
+    skipped = written.split("\nelse")[1].split("\n  br ")[0]
+    assert skipped.count("store") == 1

@@ -1,7 +1,7 @@
 """Scalars of any kind, vectors of three, quaternions, Lie groups of motion, small linear algebra."""
 
 from qdot.algebra.dual import Dual, derivative
-from qdot.algebra.loops import iterated, repeated, scanned, swept, where_needed
+from qdot.algebra.loops import UNREAD, iterated, repeated, scanned, swept, where_needed
 from qdot.algebra.quaternion import Quaternion
 from qdot.algebra.scalar import (
     Functions,
@@ -37,6 +37,7 @@ from qdot.algebra.structure import as_array, entries_of, map_scalars, scalars_in
 from qdot.algebra.vec import Mat3, Sym3, Vec3, steiner
 
 __all__ = [
+    "UNREAD",
     "Dual",
     "Functions",
     "Mat3",

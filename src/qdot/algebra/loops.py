@@ -17,6 +17,7 @@ zeros may meet lanes or traced expressions. That is found out by running it; the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import nan
 from typing import Any, TypeVar
 
 from qdot.algebra.scalar import Functions, Rows, Scalar, Scalars, functions_of
@@ -24,6 +25,9 @@ from qdot.algebra.structure import map_scalars, scalars_in
 
 S = TypeVar("S")
 G = TypeVar("G")
+
+UNREAD = nan
+"""What a region gives where it is not needed, if nobody reads it there."""
 
 
 def repeated(count: int, state: S, step: Callable[[Scalar, S], S]) -> S:
@@ -90,7 +94,8 @@ def where_needed(condition: Scalar, given: G, build: Callable[[G], S], otherwise
     """build(given) where the condition holds, else `otherwise`; skipped where no lane needs it.
 
     Lanes that do not need it are computed along where another does, and thrown away. When traced, what does not depend
-    on `given` is computed in any case: pass what the costly part starts from.
+    on `given` is computed in any case: pass what the costly part starts from. Of what is UNREAD elsewhere, compiled
+    code leaves there whatever it finds, which saves the time to put it: not to be looked at, nor multiplied by zero.
     """
 
     def run(kind: Functions, seen: list[Scalar], known: _Known) -> list[Scalar]:

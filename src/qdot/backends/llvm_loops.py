@@ -7,7 +7,7 @@ end:    what the last turn leaves to others
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from qdot.backends.llvm_lines import Lines
 from qdot.backends.llvm_parts import is_truth
@@ -15,7 +15,9 @@ from qdot.backends.llvm_turns import Array, Constants, Here, Inputs, Same, Sourc
 from qdot.compiler.program import Instruction
 
 
-def loop(lines: Lines, part: int, defined: Mapping[int, Instruction], places: Mapping[int, list[int]]) -> None:
+def loop(
+    lines: Lines, part: int, defined: Mapping[int, Instruction], places: Mapping[int, Sequence[int | str]]
+) -> None:
     """Write a part that is a loop; `places` are those in which values are wanted by others."""
     _Loop(lines, part, defined).write(places)
 
@@ -37,7 +39,7 @@ class _Loop:
         self.pointers: dict[int, str] = {}
         self.operands: dict[Source, int] = {}
 
-    def write(self, places: Mapping[int, list[int]]) -> None:
+    def write(self, places: Mapping[int, Sequence[int | str]]) -> None:
         to, stretch = self.to, self.stretch
         for value in dict.fromkeys(self._known()):
             to.fetch(value, self.defined[value])

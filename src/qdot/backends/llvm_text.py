@@ -7,7 +7,6 @@ different result in a slot of a small tile as soon as it is known, so that resul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 
 from qdot.backends.llvm_kernel import kernel
@@ -17,8 +16,8 @@ from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
 from qdot.backends.llvm_parts import is_truth, operands
 from qdot.backends.llvm_pool_loops import pooled
+from qdot.backends.llvm_regions import Region, Regions
 from qdot.backends.llvm_row import TAG, spread
-from qdot.backends.llvm_rows import Rows
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.graph import BLOCKS
 from qdot.compiler.program import Block, Instruction, Program, columns_of, steps
@@ -38,30 +37,15 @@ def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
     return "\n".join(text)
 
 
-@dataclass(frozen=True)
-class _Region:
-    """A region being written: the lanes that need it; the places in the tile of each of its results; by a result of its
-    block, which results of the region that is there, and what they are elsewhere; and the names of those that are
-    written, what they are in all lanes."""
-
-    label: str
-    needed: str
-    places: list[Sequence[int]]
-    otherwise: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
-    chosen: dict[int, str] = field(default_factory=dict)
-
-
-class Writer(Rows):
+class Writer(Regions):
     """Writes the body of a program."""
 
     def __init__(self, program: Program, vectors: Vectors, tile: Tile, tag: str = "") -> None:
         super().__init__(program, vectors, tile, tag)
         self.active = ""
         """The lanes that the regions and loops around need, where that are not all."""
-        self.before: dict[str, str] = {}
-        """What results of regions and loops, in the region being written, are in lanes that do not need it."""
-        self.region: _Region | None = None
-        self.places: dict[int, list[int]] = {}
+        self.places: dict[int, list[int | str]] = {}
+        """Of values: where in the tile they belong, numbers, or names of numbers."""
         self.read = {a for step in steps(program.body) for a in operands(step)}
 
     def core(self) -> list[str]:
@@ -142,7 +126,7 @@ class Writer(Rows):
     def step_and_store(self, step: Instruction) -> None:
         self.step(step)
         for value in step.results:
-            self._choose(value)
+            self.choose(value)
         if step.op not in ("each", "when"):  # which leave their results in the tile by themselves
             for value in step.results:
                 for place in self.places.get(value, ()):
@@ -214,7 +198,7 @@ class Writer(Rows):
         condition, *rest = (self.names[a] for a in step.args)
         otherwise = rest[given:]
         inside, end = self.new_label("when"), self.new_label("end")
-        places: list[Sequence[int]] = [self.places.get(r, ()) for r in step.results]
+        places: list[Sequence[int | str]] = [self.places.get(r, ()) for r in step.results]
         before = self.label
         skipped = self.new_label("else") if any(places) else before
         if self.active:
@@ -224,53 +208,21 @@ class Writer(Rows):
         self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end if skipped == before else skipped}")
         self.open(inside)
         self.names.update(zip(block.parameters, rest[:given], strict=True))
-        around, self.before, self.region = (self.before, self.region), {}, _Region(inside, condition, places)
-        for k, (r, y) in enumerate(zip(block.results, otherwise, strict=True)):
-            self.region.otherwise.setdefault(r, []).append((k, y))
+        around = self.enter(Region.of(inside, condition, places, block, otherwise, self.sums_of(block, otherwise)))
         self.inner(block, condition)
-        for value in list(self.region.otherwise):
-            self._choose(value)
-        chosen = self.region.chosen
-        self.before, self.region = around
+        chosen = self.leave(around)
         last = self.label
         self.lines.append(f"  br label %{end}")
         if skipped != before:
             self.open(skipped)
             for y, there in zip(otherwise, places, strict=True):
-                for place in there:
+                for place in there if not self.is_unread(y) else ():
                     self.store(y, place)
             self.lines.append(f"  br label %{end}")
         self.open(end)
         for k, (r, y) in enumerate(zip(step.results, otherwise, strict=True)):
             self.phi(self.name(r), T, [(chosen[k], last), (y, skipped)])
             self.before[self.names[r]] = y
-
-    def _choose(self, value: int) -> None:
-        """Where a value is a result of the region being written: what it is in lanes that need it, and elsewhere what
-        was there before. At once, so that both need not be held until the region ends."""
-        if self.region is None:
-            return
-        T, W, x = self.vectors.type, self.vectors.width, self.names.get(value, "")
-        for k, y in self.region.otherwise.pop(value, ()):
-            name = self.region.chosen[k] = x if self.is_kept(x, y) else f"%k{k}.{self.region.label}"
-            if name != x:
-                self.lines.append(f"  {name} = select <{W} x i1> {self.region.needed}, {T} {x}, {T} {y}")
-            for place in self.region.places[k]:
-                self.store(name, place)
-
-    def is_kept(self, x: str, y: str) -> bool:
-        """Whether x is y in lanes that do not need the region being written."""
-        while x != y and x in self.before:
-            x = self.before[x]
-        return x == y
-
-    def keep(self, step: Instruction, turned: Sequence[str], initial: Sequence[str]) -> None:
-        """Note which results of a loop are, in lanes that do not need the region being written, as they were before it:
-        those that each turn leaves so."""
-        own = step.extra[1].parameters[len(step.extra[1].parameters) - len(initial) :]
-        for r, x, p, y in zip(step.results, turned, own, initial, strict=True):
-            if self.is_kept(x, self.names[p]):
-                self.before[self.names[r]] = y
 
     def _given(self, step: Instruction) -> list[tuple[int, int]]:
         """What an `each` finds in the tile: values and their places."""
@@ -299,12 +251,19 @@ class Writer(Rows):
         for k, (a, place) in enumerate(captured.items()):
             self.names[a] = f"%shared{k}.{head}"
             self.load(place, self.names[a])
+        self.lines.append(f"  %out.{head} = mul i64 %i.{head}, {size}")
+        self.lines += [f"  %to{k}.{head} = add i64 %out.{head}, {first + k}" for k in range(size)]
+        made = {r for inner in block.code for r in inner.results}
+        for k, r in enumerate(block.results):
+            if r in made:
+                self.places.setdefault(r, []).append(f"%to{k}.{head}")
         results = self.inner(block)
         self.names.update(outside)
-        self.lines.append(f"  %out.{head} = mul i64 %i.{head}, {size}")
-        for k, x in enumerate(results):
-            self.lines.append(f"  %to{k}.{head} = add i64 %out.{head}, {first + k}")
-            self.store(x, f"%to{k}.{head}")
+        for k, (r, x) in enumerate(zip(block.results, results, strict=True)):
+            if r in made:
+                self.places[r].remove(f"%to{k}.{head}")
+            else:
+                self.store(x, f"%to{k}.{head}")
         self.lines.append(f"  %n.{head} = add i64 %i.{head}, 1")
         self.lines.append(f"  %c.{head} = icmp ult i64 %n.{head}, {turns}")
         self.extend(turn, f"%n.{head}", self.label)
@@ -315,8 +274,8 @@ class Writer(Rows):
             elsewhere = [place for place in self.places.get(r, ()) if place != own]
             if r in self.read or elsewhere:
                 self.load(own, self.name(r))
-            for place in elsewhere:
-                self.store(self.names[r], place)
+            for other in elsewhere:
+                self.store(self.names[r], other)
 
     def _scan(self, step: Instruction) -> None:
         """A counted loop; tables tell for each turn where in the tile its operands lie, or what constants they are.
