@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from qdot.algebra import Mat3, Scalar, Scalars, Vec3, minimum, scanned, where, where_needed
@@ -64,7 +64,8 @@ def by_kind(pairs: Sequence[Pair]) -> dict[Kind, list[Pair]]:
 
 @dataclass(frozen=True)
 class Place:
-    """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal.
+    """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal; and 1
+    where neither body hangs on the other, so that limbs are joined, else 0.
 
     `tangent` are the three numbers of the touch's own, zeros where it tells none; none at all where no pair of a kind
     tells one."""
@@ -74,6 +75,7 @@ class Place:
     normal: Vec3
     first: Scalar
     second: Scalar
+    across: Scalar
     tangent: tuple[Scalar, ...] = ()
 
     holds_scalars: ClassVar[bool] = True
@@ -116,12 +118,12 @@ State: TypeAlias = tuple[list[Place], Scalar]
 """Places, and how many touches there were."""
 
 
-def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) -> Filled:
+def filled(model: Model, kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) -> Filled:
     """The touches of all pairs of a kind, at poses of all bodies, in so many places."""
     known = _Known.of(of)
     groups = _by_meeting(of, known)
     tangent = (0.0, 0.0, 0.0) if any(found.tells_tangent for found, _ in groups) else ()
-    state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0, tangent)] * room, 0.0)
+    state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0, 0.0, tangent)] * room, 0.0)
     for found, alike in groups:
         shapes = alike[0].first.shape, alike[0].second.shape
         kinds = type(shapes[0]), type(shapes[1])
@@ -133,7 +135,7 @@ def filled(kind: Kind, of: Sequence[Pair], X: Sequence[Transform], room: int) ->
         ) -> State:
             return _with_touches(state, row, found, kinds, counts, kind.margin)
 
-        state = scanned([_row(pair, X, known) for pair in alike], state, turn)
+        state = scanned([_row(model, pair, X, known) for pair in alike], state, turn)
     places, count = state
     return Filled(places, where(count > room, count - room, 0.0))
 
@@ -169,26 +171,44 @@ def _has_box(shape: Shape) -> bool:
     return is_hull(shape) or isinstance(shape, HeightField)
 
 
-def _row(pair: Pair, X: Sequence[Transform], known: _Known) -> list[Scalar]:
-    """How near two shapes can be by balls, then by capsules about them; the numbers of the bodies; poses and sizes; and
-    where one of them is a hull or terrain, the boxes about both."""
+def _row(model: Model, pair: Pair, X: Sequence[Transform], known: _Known) -> list[Scalar]:
+    """How near two shapes can be by balls, then by capsules about them; the numbers of the bodies, and whether limbs
+    are joined; poses and sizes; and where one of them is a hull or terrain, the boxes about both."""
     parts = (pair.first, pair.second)
     balls = [bounding_radius(part.shape) or 0.0 for part in parts]
     capsules = [around(part.shape) or Around(0.0, 2, 0.0) for part in parts]
     poses = [X[part.body] @ part.placement for part in parts]
     axes = [axis(pose, capsule.axis) for pose, capsule in zip(poses, capsules, strict=True)]
     placed = (x for pose in poses for x in (*pose.position, *(y for line in pose.rotation.entries() for y in line)))
+    bodies = (*(float(part.body) for part in parts), float(_is_across(model, pair)))
     sizes = (x for part in parts for x in known.sizes(part.shape))
     boxes = (x for part in parts for vector in box_about(part.shape) for x in vector)
     return [
         sum(balls), sum(capsule.radius for capsule in capsules), *(capsule.half for capsule in capsules),
-        *(x for vector in axes for x in vector), *(float(part.body) for part in parts), *placed, *sizes,
+        *(x for vector in axes for x in vector), *bodies, *placed, *sizes,
         *(boxes if any(_has_box(part.shape) for part in parts) else ()),
     ]  # fmt: skip
 
 
-BOUNDS, BODIES = 10, 12
-"""Where the bounds of a row end, and the bodies."""
+def _is_across(model: Model, pair: Pair) -> bool:
+    """Whether neither body of a pair hangs on the other, or on what the other is fixed to."""
+    one, two = (moving_on_way(model, part.body) for part in pair.parts)
+    return not (set(one) <= set(two) or set(two) <= set(one))
+
+
+@lru_cache(maxsize=2**12)
+def moving_on_way(model: Model, body: int) -> tuple[int, ...]:
+    """The bodies with freedoms on the way from one to the root, itself among them."""
+    found = []
+    while body:
+        if model.bodies[body - 1].joint.nv:
+            found.append(body)
+        body = model.parents[body]
+    return tuple(found)
+
+
+BOUNDS, BODIES = 10, 13
+"""Where the bounds of a row end, and what is known of the bodies."""
 
 
 def _with_touches(
@@ -207,23 +227,30 @@ def _with_touches(
     def met(given: tuple[State, list[Scalar]]) -> State:
         state, row = given
         X_a, X_b, (a, b, *_) = read(row)
-        (first, second), told = row[BOUNDS:BODIES], bool(state[0][0].tangent)
+        (first, second, across), told = row[BOUNDS:BODIES], bool(state[0][0].tangent)
         touches = [
-            Place(x.distance, x.position, x.normal, first, second, tuple(x.tangent) if told else ())
+            Place(x.distance, x.position, x.normal, first, second, across, tuple(x.tangent) if told else ())
             for x in found.function(a, X_a, b, X_b, margin)
         ]
         nearest = reduce(minimum, (touch.distance for touch in touches))
         entered = state, touches
         return where_needed(nearest < margin, entered, lambda given: _entered(*given, margin), state)
 
+    def parted(given: tuple[State, list[Scalar]]) -> State:
+        """Where nothing tells quickly that both are apart, if it is a long search that would."""
+        if found.gap is None:
+            return met(given)
+        X_a, X_b, (a, b, *_) = read(given[1])
+        return where_needed(found.gap(a, X_a, b, X_b) <= margin, given, met, given[0])
+
     def boxed(given: tuple[State, list[Scalar]]) -> State:
         """Where the boxes about both are near, if there are such."""
         X_a, X_b, (_, _, *boxes) = read(given[1])
         if not boxes:
-            return met(given)
+            return parted(given)
         one, two = (BoundingBox(Vec3(*box[:3]), Vec3(*box[3:])) for box in boxes)
         least = height_of_box(X_a, two, X_b) if kinds[0] is Plane else gap_of_boxes(one, X_a, two, X_b)
-        return where_needed(least <= margin, given, met, given[0])
+        return where_needed(least <= margin, given, parted, given[0])
 
     def nearer(given: tuple[State, list[Scalar]]) -> State:
         """Where the capsules about both are near, too."""

@@ -108,12 +108,14 @@ class Ground(_Acting):
 
 @dataclass(frozen=True)
 class Rowed(_Acting):
-    """A constraint by its rows over the freedoms."""
+    """A constraint by its rows over the freedoms; `across` is 0 where all freedoms that a row is about, those with
+    entries other than zero, lie on one way to the root of the tree."""
 
     J: list[Row]
     wanted: list[Scalar]
     law: Law
     number: Scalar = 0.0
+    across: Scalar = 1.0
 
     def motion(self, a: Scalars) -> list[Scalar]:
         """J a."""
@@ -136,7 +138,8 @@ class Rowed(_Acting):
     def of_row(self, row: Sequence[Scalar]) -> Rowed:
         left = iter(row)
         D, wanted, number = next(left), [next(left) for _ in self.wanted], next(left)
-        return Rowed([{k: next(left) for k in line} for line in self.J], wanted, replace(self.law, D=D), number)
+        J = [{k: next(left) for k in line} for line in self.J]
+        return Rowed(J, wanted, replace(self.law, D=D), number, self.across)
 
     @property
     def likeness(self) -> tuple[object, ...]:

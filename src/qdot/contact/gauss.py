@@ -20,7 +20,7 @@ from qdot.algorithms.frames import Frames
 from qdot.algorithms.passive import armature
 from qdot.contact.constraints import Alike, Ground, Rates, Rowed, plus
 from qdot.contact.descent import minimised, searched
-from qdot.contact.newton import solved_by
+from qdot.contact.newton import is_bushy, solved_by
 from qdot.contact.noslip import without_slip
 from qdot.contact.recall import Recalled, remembered
 from qdot.model.model import Model
@@ -28,8 +28,9 @@ from qdot.spatial import Force, Inertia, Motion
 
 S = TypeVar("S")
 
-BETWEEN, ITSELF = 4, 64.0
-"""Of efforts: turns that take as long as a contact between bodies; and more than what has none comes to."""
+BETWEEN, ITSELF, JOINED = 4, 64.0, 64.0
+"""Of efforts: turns that take as long as a contact between bodies; more than what has none comes to; and more again
+where limbs are joined."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,11 @@ class Problem:
     def joining(self) -> list[Alike[Rowed]]:
         return Alike.among(self.rare)
 
+    @cached_property
+    def joined(self) -> Scalar:
+        """More than 0 where a rare constraint joins limbs, or loose bodies."""
+        return sum((row.law.D * row.across for row in self.rare), start=0)
+
     def solved(self, memory: Scalars) -> Found:
         """The acceleration that costs least, with friction that holds where that is asked for: from a guess of it,
         (nv,), or from what the step before remembered, see `recall`."""
@@ -122,9 +128,13 @@ class Problem:
 
     def effort(self, found: Found) -> Scalar:
         """How long that took, roughly, as a number to sort by: turns, and contacts between bodies, for each of which
-        there is work to do in a turn. What has any, and so may need H in full, is kept apart from what has none."""
+        there is work to do in a turn. What has any, and so needs H, is kept apart from what has none, and what needs it
+        in full from what does not."""
         rare = sum((where(c.acts, 1.0, 0.0) for c in self.rare), start=0.0)
-        return found.turns + BETWEEN * rare + where(rare > 0, ITSELF, 0.0)
+        apart = where(rare > 0, ITSELF, 0.0)
+        if is_bushy(self.model):
+            apart = apart + where(self.joined > 0, JOINED, 0.0)
+        return found.turns + BETWEEN * rare + apart
 
     # -- at an acceleration --------------------------------------------------------------------------------------------
 
@@ -146,11 +156,11 @@ class Problem:
         acting = [(c, force) for c, force, why in known if cause in (None, why)]
         for c, force in acting:
             if isinstance(c, Ground):
-                F[c.body] = c.pushed(force, F[c.body])
+                F[c.body] = where_needed(c.acts, (force, F[c.body]), partial(_together, c), F[c.body])
         total = self._at_joints(F)
         for c, force in acting:
             if isinstance(c, Rowed):
-                total = c.pushed(force, total)
+                total = where_needed(c.acts, (force, total), partial(_together, c), total)
         return total
 
     def joint_forces(self, a: Scalars, cause: str | None) -> list[Scalar]:
@@ -275,6 +285,12 @@ def _plus(one: tuple[Scalar, Scalar], two: tuple[Scalar, Scalar]) -> tuple[Scala
 def _beyond(c: Any, moving: Any) -> list[Scalar]:
     y: list[Scalar] = c.beyond(moving)
     return y
+
+
+def _together(c: Any, given: tuple[list[Scalar], S]) -> S:
+    """A force of its own, added."""
+    pushed: S = c.pushed(*given)
+    return pushed
 
 
 def _pushed(moving: Any, c: Any, state: S) -> S:

@@ -4,7 +4,9 @@ What pushes between a body and the ground opposes that body's motion, by K = X C
 one freedom opposes that one, as the inertia of its drive does. So that part of H is the mass matrix of a mechanism with
 other inertias, and the articulated-body algorithm solves with it. What joins two bodies or distant joints is added by
 its rows, B Bᵀ = C, one row b of Bᵀ J after the other: (H + b bᵀ)⁻¹ = H⁻¹ - u uᵀ/(1 + bᵀ u) with u = H⁻¹ b (Sherman and
-Morrison). Where such rows are many, as in a heap of loose bodies, H is made in full instead.
+Morrison). Where such rows are many, H is made instead, and factorised: as a tree, like M, where each of them is about
+freedoms on one way to the root, as those of contacts within a limb or with the trunk it hangs on; and in full where
+some join two limbs, or loose bodies.
 """
 
 from __future__ import annotations
@@ -14,16 +16,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from qdot.algebra import Scalar, Scalars, sqrt, where, where_needed
-from qdot.algebra.linalg import Matrix, dot, ldlt, ldlt_solve
+from qdot.algebra.linalg import Matrix, TreeFactors, dot, ldlt, ldlt_solve, ways_to_root
 from qdot.algebra.sparse import Row
 from qdot.algorithms.articulated import Articulated
 from qdot.algorithms.crba import joint_space
 from qdot.algorithms.passive import armature
-from qdot.contact.constraints import Ground, Rowed
+from qdot.contact.constraints import Alike, Ground, Rowed
 from qdot.spatial import ArticulatedInertia, Motion
 
 if TYPE_CHECKING:
     from qdot.contact.gauss import Problem
+    from qdot.model.model import Model
 
 FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
@@ -31,6 +34,9 @@ FEW = 0.5
 LARGE = 12
 """Freedoms from which H is made in full only where rare constraints act."""
 
+
+BUSHY = 3
+"""Times that a full matrix takes more products than a tree, from which H is made as a tree where it can be."""
 
 Seen: TypeAlias = Callable[[Any, Any], list[Scalar]]
 """y at which the law of a constraint is looked at, where things move like this."""
@@ -67,13 +73,18 @@ def solved_by(
     opposed = _Opposed(K, diagonal, a, side)
     one_by_one, in_full = (partial(way, problem, seen, joining) for way in (_one_by_one, _in_full))
     nv, rare = problem.model.nv, problem.rare
+    in_tree = partial(_in_tree, problem, seen)
     if sum(len(row.J) for row in (*joining, *rare)) <= max(FEW * nv, 8):
         return one_by_one(rare, opposed)
     if nv < LARGE or not rare:
         return in_full(opposed)
     stiffness = sum((row.law.D for row in rare), start=0)
-    p = where_needed(stiffness > 0, opposed, in_full, [0.0] * nv)
-    return where_needed(stiffness <= 0, opposed, partial(one_by_one, []), p)
+    p = where_needed(stiffness <= 0, opposed, partial(one_by_one, []), [0.0] * nv)
+    if joining or not is_bushy(problem.model):
+        return where_needed(stiffness > 0, opposed, in_full, p)
+    joined = problem.joined
+    p = where_needed((stiffness > 0) & (joined <= 0), opposed, in_tree, p)
+    return where_needed(joined > 0, opposed, in_full, p)
 
 
 def _one_by_one(
@@ -138,34 +149,63 @@ def _halves(J: Sequence[Row], C: Matrix) -> list[Row]:
     ]
 
 
+def is_bushy(model: Model) -> bool:
+    """Whether factors of a tree take much less than those of a full matrix: by products, which go with the squares of
+    ways to the root."""
+    return BUSHY * sum(len(way) ** 2 for way in ways_to_root(model.dof_parents)) < sum(k * k for k in range(model.nv))
+
+
+def _in_tree(problem: Problem, seen: Seen, given: _Opposed) -> list[Scalar]:
+    """H⁻¹ times a vector, by H as a tree: where no constraint by rows joins limbs."""
+    model, ways = problem.model, ways_to_root(problem.model.dof_parents)
+    H = _diagonal_and_inertias(problem, given)
+    for alike in problem.joining:
+        freedoms = _places(alike.all[0].J)
+        H = _with_rows(seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j in (i, *ways[i])])
+    return TreeFactors.of(H, model.dof_parents).solve(given.side)
+
+
 def _in_full(problem: Problem, seen: Seen, joining: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
     """H⁻¹ times a vector, by H itself."""
+    H = _diagonal_and_inertias(problem, given)
+    for alike in (*Alike.among(joining), *problem.joining):
+        freedoms = _places(alike.all[0].J)
+        H = _with_rows(seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j <= i])
+    return ldlt_solve(ldlt(H), given.side)
+
+
+def _diagonal_and_inertias(problem: Problem, given: _Opposed) -> Matrix:
+    """The lower triangle of H without what is given by rows."""
     model, Kc = problem.model, list(given.K)
     for body in reversed(model.bodies):
         Kc[body.parent] = Kc[body.parent] + Kc[body.index]
     H = joint_space(model, problem.at, Kc)
     for k, d in enumerate(given.diagonal):
         H[k][k] = H[k][k] + d
-    lower = [row[: k + 1] for k, row in enumerate(H)]
-    for row in joining:
-        lower = _with_rows(seen, given.a, row, lower)
-    lower = problem.with_joining(given.a, lower, partial(_with_rows, seen))
-    return ldlt_solve(ldlt(lower), given.side)
+    return [row[: k + 1] for k, row in enumerate(H)]
 
 
-def _with_rows(seen: Seen, a: Scalars, row: Rowed, lower: Matrix) -> Matrix:
-    """H + Jᵀ C J at an acceleration; the lower triangle is kept."""
-    J, C = row.J, row.law.curvature(seen(row, a))
-    CJ = [
-        {k: sum((c * row[k] for c, row in zip(line, J, strict=True) if k in row), start=0) for k in _places(J)}
-        for line in C
-    ]
+def _with_rows(
+    seen: Seen, a: Scalars, alike: Alike[Rowed], lower: Matrix, entries: Sequence[tuple[int, int]]
+) -> Matrix:
+    """H + Σ Jᵀ C J at an acceleration, of constraints that differ in numbers alone, in these entries; the lower
+    triangle is kept."""
+
+    def added(row: Rowed, known: list[Scalar]) -> list[Scalar]:
+        J, C = row.J, row.law.curvature(seen(row, a))
+        CJ = [
+            {k: sum((c * row[k] for c, row in zip(line, J, strict=True) if k in row), start=0) for k in _places(J)}
+            for line in C
+        ]
+        return [
+            sum((row[i] * line[j] for row, line in zip(J, CJ, strict=True) if i in row), start=h)
+            for (i, j), h in zip(entries, known, strict=True)
+        ]
+
     H = [list(row) for row in lower]
-    for i in _places(J):
-        for j in _places(J):
-            if j <= i:
-                pairs = zip(J, CJ, strict=True)
-                H[i][j] = sum((row[i] * line[j] for row, line in pairs if i in row), start=H[i][j])
+    known = alike.over([H[i][j] for i, j in entries], added)
+    for (i, j), h in zip(entries, known, strict=True):
+        H[i][j] = h
     return H
 
 

@@ -135,7 +135,7 @@ def points(model: Model, q: Scalars, reach: Scalar, room: int | None = None, *, 
         if room is None or most <= room:
             found += [point for pair in alike for point in _of_pair(model, at, pair, reach, ahead)]
             continue
-        places, more = filled(kind._replace(margin=kind.margin + reach), alike, at.places, room)
+        places, more = filled(model, kind._replace(margin=kind.margin + reach), alike, at.places, room)
         missed = missed + more
         freedoms = parting_freedoms(model, alike)
         found += [_of_place(model, at, kind, place, reach, freedoms) for place in places]

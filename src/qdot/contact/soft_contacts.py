@@ -7,7 +7,20 @@ from functools import lru_cache
 from math import sqrt as root
 from typing import NamedTuple
 
-from qdot.algebra import Mat3, Scalar, Vec3, absolute, each, is_zero, maximum, scalars_in, sqrt, where, where_needed
+from qdot.algebra import (
+    UNREAD,
+    Mat3,
+    Scalar,
+    Vec3,
+    absolute,
+    each,
+    is_zero,
+    maximum,
+    scalars_in,
+    sqrt,
+    where,
+    where_needed,
+)
 from qdot.algebra.sparse import Row
 from qdot.algorithms.constraints.rows import times
 from qdot.algorithms.frames import Frames
@@ -170,7 +183,8 @@ def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
 
 
 class _Spot(NamedTuple):
-    """Where a body touches what stands still: the distance, the pose of the contact's frame, a_ref, and D."""
+    """Where a body touches what stands still: the distance, the pose of the contact's frame, a_ref, and D, without
+    which nobody asks for pose and a_ref."""
 
     distance: Scalar
     X: Transform
@@ -195,8 +209,9 @@ def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
             spots.append(_Spot(touch.distance, X, wanted, D))
         return spots
 
-    frame = Transform(Mat3.identity() if level is None else level, Vec3(0.0, 0.0, 0.0))
-    apart = [_Spot(FAR, frame, [0.0] * kind.dimension, 0.0)] * meeting(pair.first.shape, pair.second.shape).count
+    unread = Vec3(UNREAD, UNREAD, UNREAD)
+    frame = Transform(Mat3(unread, unread, unread) if level is None else level, unread)
+    apart = [_Spot(FAR, frame, [UNREAD] * kind.dimension, 0.0)] * meeting(pair.first.shape, pair.second.shape).count
     return where_needed(_near(pair, of.X), (of.X[body], of.V[body], of.turned[body]), touching, apart)
 
 
@@ -240,7 +255,7 @@ def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Be
     overlap: Scalar = 0.0
     room = first_room(model) if room is None else room
     for kind, alike in by_kind(parted(model, MOST_ALONE).sharing).items():
-        places, more = filled(kind, alike, of.X, min(room, _count(alike)))
+        places, more = filled(model, kind, alike, of.X, min(room, _count(alike)))
         missed = missed + more
         for place in places:
             overlap = maximum(overlap, -place.distance)
@@ -263,21 +278,21 @@ def _rowed(
     n, m = kind.dimension, len(freedoms)
 
     def built(row: list[Scalar]) -> list[Scalar]:
-        distance, position, normal, (first, second) = row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), row[7:9]
-        place = Place(distance, position, normal, first, second, tuple(row[9:]))
+        distance, position, normal, (first, second, across) = row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), row[7:10]
+        place = Place(distance, position, normal, first, second, across, tuple(row[10:]))
         J = place_rows(model, of.at, place, n, freedoms)
         D, d = stiffness_of(model, kind, place.distance, place.weight(model, of.weights))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
         return [D, *wanted, *(x for row in J for x in row.values())]
 
     def needed(row: list[Scalar]) -> list[Scalar]:
-        return where_needed(row[0] < FAR, row, built, [0.0] * (1 + n + n * m))
+        return where_needed(row[0] < FAR, row, built, [0.0, *[UNREAD] * (n + n * m)])
 
     found = []
     for place, row in zip(places, each([list(scalars_in(place)) for place in places], needed), strict=True):
         D, wanted, entries = row[0], row[1 : 1 + n], row[1 + n :]
         J = [dict(zip(freedoms, entries[k * m : (k + 1) * m], strict=True)) for k in range(n)]
-        found.append(Rowed(J, wanted, law_of(model, kind, D), place.number))
+        found.append(Rowed(J, wanted, law_of(model, kind, D), place.number, place.across))
     return found
 
 

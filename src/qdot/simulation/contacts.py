@@ -132,7 +132,7 @@ def _soft_contacts(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> 
         kinds.setdefault(Alike.of(pair), []).append(pair)
     for alike, those in kinds.items():
         most = sum(len(touches_of(pair, X)) for pair in those)
-        for place in filled(alike, those, X, most).places:
+        for place in filled(model, alike, those, X, most).places:
             touch = place.touch
             listed.append((*_nearest(those, X, int(place.first), int(place.second), touch), touch))
     return [

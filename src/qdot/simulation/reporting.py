@@ -6,10 +6,11 @@ are dt f at its start, and velocities those at its end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from qdot.algebra import Scalar, Scalars, maximum, scalars_in
+from qdot.algebra import Scalar, Scalars, maximum, scalars_in, where_needed
 from qdot.algebra.linalg import dot
 from qdot.algorithms.constraints.rows import times
 from qdot.contact.constraints import Ground
@@ -109,5 +110,7 @@ def _softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, after: Sca
         found.f.extend(force)
         found.friction.append(list(law.friction[: len(force) - 1]))
         for own, U, v in zip((found.before, found.after), motions, (phase.v, after), strict=True):
-            own += constraint.motion(U[constraint.body]) if isinstance(constraint, Ground) else times(constraint.J, v)
+            moving: Any = U[constraint.body] if isinstance(constraint, Ground) else list(v)
+            motion: Callable[[Any], list[Scalar]] = constraint.motion
+            own += where_needed(constraint.acts, moving, motion, constraint.nothing)
     return found
