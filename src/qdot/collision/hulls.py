@@ -2,8 +2,8 @@
 
 A hull is known by numbers: where in the table its corners begin, and how many they are; the same of the normals of its
 faces; where its cells begin, and how fine they are; where its heights begin; a point inside, how wide it is, and how
-far it reaches. Where these
-come in the rows of a loop over pairs, the code of one pair serves them all, however many hulls there are.
+far it reaches. Where these come in the rows of a loop over pairs, the code of one pair serves them all, however many
+hulls there are.
 
 Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before, and so
 that a row fills one line of a cache: what takes the time of a support point is to fetch them. Those of one row that are

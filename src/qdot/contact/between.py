@@ -192,12 +192,12 @@ def _row(model: Model, pair: Pair, X: Sequence[Transform], known: _Known) -> lis
 
 def _is_across(model: Model, pair: Pair) -> bool:
     """Whether neither body of a pair hangs on the other, or on what the other is fixed to."""
-    one, two = (moving_on_way(model, part.body) for part in pair.parts)
+    one, two = (_moving_on_way(model, part.body) for part in pair.parts)
     return not (set(one) <= set(two) or set(two) <= set(one))
 
 
 @lru_cache(maxsize=2**12)
-def moving_on_way(model: Model, body: int) -> tuple[int, ...]:
+def _moving_on_way(model: Model, body: int) -> tuple[int, ...]:
     """The bodies with freedoms on the way from one to the root, itself among them."""
     found = []
     while body:

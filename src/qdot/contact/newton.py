@@ -32,8 +32,7 @@ FEW = 0.5
 """Rows that are added one by one: no more than this share of the freedoms."""
 
 LARGE = 12
-"""Freedoms from which H is made in full only where rare constraints act."""
-
+"""Freedoms from which H is made only where rare constraints act."""
 
 BUSHY = 3
 """Times that a full matrix takes more products than a tree, from which H is made as a tree where it can be."""
