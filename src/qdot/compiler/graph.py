@@ -63,7 +63,8 @@ class Graph(Nodes):
         """build(given) where the condition holds, `otherwise` elsewhere; skipped where no lane needs it.
 
         Only what depends on `given` lies in the region, so pass what the costly part starts from. What is the same in
-        the region and elsewhere is that.
+        the region and elsewhere is that. Where `otherwise` is the constant NaN, nobody reads it there, and a backend
+        may leave anything.
         """
         built: list[int] = []
 

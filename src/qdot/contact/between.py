@@ -191,20 +191,18 @@ def _row(model: Model, pair: Pair, X: Sequence[Transform], known: _Known) -> lis
 
 
 def _is_across(model: Model, pair: Pair) -> bool:
-    """Whether neither body of a pair hangs on the other, or on what the other is fixed to."""
-    one, two = (_moving_on_way(model, part.body) for part in pair.parts)
-    return not (set(one) <= set(two) or set(two) <= set(one))
+    """Whether each body of a pair is moved by freedoms that do not move the other: neither hangs on the other."""
+    one, two = (freedoms_moving(model)[part.body] for part in pair.parts)
+    return not (one <= two or two <= one)
 
 
-@lru_cache(maxsize=2**12)
-def _moving_on_way(model: Model, body: int) -> tuple[int, ...]:
-    """The bodies with freedoms on the way from one to the root, itself among them."""
-    found = []
-    while body:
-        if model.bodies[body - 1].joint.nv:
-            found.append(body)
-        body = model.parents[body]
-    return tuple(found)
+@lru_cache(maxsize=64)
+def freedoms_moving(model: Model) -> list[frozenset[int]]:
+    """Those that move each body, the world first."""
+    moved: list[frozenset[int]] = [frozenset()]
+    for body in model.bodies:
+        moved.append(moved[body.parent] | frozenset(range(body.dofs.start, body.dofs.stop)))
+    return moved
 
 
 BOUNDS, BODIES = 10, 13

@@ -28,7 +28,7 @@ from qdot.collision.narrow import bounding_radius, has_closed_form, meeting, siz
 from qdot.collision.pairs import Pair, pairs
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import axis
-from qdot.contact.between import Kind, Place, by_kind, filled
+from qdot.contact.between import Kind, Place, by_kind, filled, freedoms_moving
 from qdot.contact.constraints import Ground, Rowed, plus, six
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
@@ -265,10 +265,8 @@ def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Be
 
 def parting_freedoms(model: Model, of: Sequence[Pair]) -> list[int]:
     """Those that move one body of some pair but not the other: where a robot touches itself, not those of its base."""
-    moved: list[set[int]] = [set()]
-    for body in model.bodies:
-        moved.append(moved[body.parent] | set(range(body.dofs.start, body.dofs.stop)))
-    return sorted(set().union(*(moved[pair.first.body] ^ moved[pair.second.body] for pair in of)))
+    moved = freedoms_moving(model)
+    return sorted(frozenset[int]().union(*(moved[pair.first.body] ^ moved[pair.second.body] for pair in of)))
 
 
 def _rowed(
