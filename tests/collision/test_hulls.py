@@ -6,7 +6,7 @@ import pytest
 import qdot.programs.expressions  # noqa: F401 - traced expressions become scalars
 from qdot.algebra import Vec3, scanned
 from qdot.collision.bounding_boxes import box_about, gap_of_boxes, height_of_box
-from qdot.collision.cells import candidates, cell_of, grid_of
+from qdot.collision.cells import MANY, candidates, grid_of, located, part_of
 from qdot.collision.convex import convex_touches, nearest
 from qdot.collision.hulls import Hull, Hulls, hull, hulls_of
 from qdot.collision.narrow import meeting, sizes_of
@@ -31,21 +31,62 @@ def poses(count, reach, seed=5):
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
-@pytest.mark.parametrize("corners", [CUBE, rock(12).vertices, rock(150).vertices, rock(900).vertices])
+def drum(corners, axis=(0.36, 0.48, 0.8)):
+    """A cylinder with ends of so many corners, about an axis that is in no cell's middle."""
+    angles = np.arange(corners) * 2 * np.pi / corners
+    ends = [np.stack([np.cos(angles), np.sin(angles), np.full(corners, z)], axis=1) for z in (-1.0, 1.0)]
+    across = np.cross(axis, [1.0, 0.0, 0.0])
+    across /= np.linalg.norm(across)
+    return np.concatenate(ends) @ [across, np.cross(axis, across), axis]
+
+
+def about(axis, random, count=1000):
+    """Directions near an axis, at angles from 1 down to 1e-9, and on it."""
+    tilt = random.normal(size=(count, 3)) * 10.0 ** random.uniform(-9, 0, size=(count, 1))
+    tilt[::50] = 0
+    return np.array(axis) * random.choice([-1.0, 1.0], size=(count, 1)) + tilt
+
+
+@pytest.mark.parametrize("corners", [CUBE, rock(12).vertices, rock(150).vertices, rock(900).vertices, drum(200)])
 def test_the_farthest_corner_is_a_candidate_of_its_cell(corners):
+    """And of the finer cells in which it is, one within the other."""
     random = np.random.default_rng(1)
-    n = random.normal(size=(4000, 3))
+    n = np.concatenate([random.normal(size=(4000, 3)), about((0.36, 0.48, 0.8), random)])
     n[:1500] *= random.choice([1e-6, 1.0, 1e6], size=(1500, 3))  # also along edges and middles of the cube's sides
     found, grid = candidates(corners), grid_of(corners)
     assert len(found) == 6 * grid * grid
-    cells = cell_of(Vec3(*n.T), float(grid)).astype(int)
-    for farthest, cell in zip(np.argmax(corners @ n.T, axis=0), cells, strict=True):
-        assert farthest in found[cell]
+    size = np.abs(corners).max()
+    for direction in n:
+        heights = corners @ direction
+        at = located(Vec3(*direction.tolist()), float(grid))
+        cell = found[int(at.cell)]
+        while True:
+            short = heights.max() - heights[list(cell.corners)].max()
+            assert short <= 1e-14 * size * np.abs(direction).max()  # corners of one end are as far along its axis
+            if not cell.finer:
+                break
+            at = part_of(at.along, at.across)
+            cell = cell.finer[int(at.cell)]
 
 
 def test_a_cell_has_few_candidates():
-    """Of 900 corners three: a cell is a share of 1 in 2400 of all directions, and its neighbours' reach into it."""
-    assert np.mean([len(found) for found in candidates(rock(900).vertices)]) < 4
+    """Of 900 corners three: a cell is a share of 1 in 2400 of all directions, and its neighbours' reach into it. Near
+    the axis of a fine cylinder, whose ends have 200 corners each, finer cells have few, but for the one in which the
+    axis is, which has all."""
+    assert np.mean([len(cell.corners) for cell in candidates(rock(900).vertices)]) < 4
+    axis, random = np.array([0.36, 0.48, 0.8]), np.random.default_rng(6)
+    corners = drum(200)
+    cells, grid, counts = candidates(corners), float(grid_of(corners)), []
+    for _ in range(300):
+        n = axis + 0.05 * np.cross(axis, random.normal(size=3))
+        at = located(Vec3(*n.tolist()), grid)
+        cell = cells[int(at.cell)]
+        while cell.finer:
+            at = part_of(at.along, at.across)
+            cell = cell.finer[int(at.cell)]
+        counts.append(len(cell.corners))
+    assert np.mean(counts) < MANY
+    assert len(max(cells, key=lambda cell: len(cell.corners)).corners) == 200
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -81,6 +122,19 @@ def test_support_points_at_edges_of_the_cube_of_directions(dtype):
     n = n.astype(float)
     short = (corners @ n.T).max(axis=0) - (point * n).sum(axis=1)
     assert short.max() < 10 * np.finfo(dtype).eps * np.abs(n).max()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_support_points_about_the_axis_of_a_fine_cylinder(dtype):
+    """Found in finer cells, or in the rows of the one about the axis."""
+    corners = drum(120).astype(np.float32).astype(float)
+    n = about((0.36, 0.48, 0.8), np.random.default_rng(8), 2000).astype(dtype)
+    assert Hulls((Hull(corners),)).most > 6
+    program = trace("support", lambda n: {"point": [*hull(corners).support(Vec3(*n))]}, {"n": (3,)})
+    point = run(by_llvm(program, dtype), {"n": n})["point"].astype(float)
+    n = n.astype(float)
+    short = (corners @ n.T).max(axis=0) - (point * n).sum(axis=1)
+    assert short.max() < 10 * np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("count", [40, 500])

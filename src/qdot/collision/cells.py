@@ -4,11 +4,15 @@ Directions are points on the six sides of a cube, and each side has a grid of ce
 corner v is beaten by another one s everywhere in the cell if (v - s)·n < 0 at its middle by more than that can grow
 towards its edges. Taking for s the farthest corners at the middle and at the four ends of a cell leaves the few that
 can be farthest there. So a support point costs looking at these, however many corners the hull has.
+
+About the normal of a face with many corners, as the end of a fine cylinder has, that would still be many, and contacts
+look just there. Such a cell has finer ones of its own, and so on: all but the one about the normal itself have few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -23,6 +27,12 @@ COARSE = 4
 """Cells along an edge of those by which most corners are left out first."""
 ROUNDING = 1e-12
 """Of the size: corners that are beaten by less are kept."""
+MANY = 10
+"""Corners from which on a cell is parted."""
+FINER = 4
+"""Finer cells along an edge of one that is parted."""
+PARTED = 3
+"""How often a cell is, at most."""
 
 
 def grid_of(corners: Floats) -> int:
@@ -30,21 +40,41 @@ def grid_of(corners: Floats) -> int:
     return COARSE * max(1, ceil((len(corners) / SHARE) ** 0.5 / COARSE))
 
 
-def candidates(corners: Floats) -> list[Any]:
-    """For each cell, in the order of `cell_of`, the numbers of the corners that can be farthest in one of its
-    directions."""
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The numbers of the corners that can be farthest in one of its directions; and finer cells, if there are any, in
+    the order of `part_of`."""
+
+    corners: tuple[int, ...]
+    finer: tuple[Cell, ...] = ()
+
+
+def candidates(corners: Floats) -> list[Cell]:
+    """The cells of a hull, in the order of `cell_of`."""
     n, found = grid_of(corners), []
     slack = ROUNDING * float(np.ptp(corners, axis=0).max())
     for k in range(3):
         for side in (1.0, -1.0):
             turned = np.column_stack([side * corners[:, k], np.delete(corners, k, axis=1)])
-            cells: dict[tuple[int, int], Any] = {}
+            cells: dict[tuple[int, int], Cell] = {}
             for (i, j), few in _kept(turned, (-1.0, -1.0), 2.0, n // COARSE, slack):
                 corner = (2.0 * COARSE * i / n - 1, 2.0 * COARSE * j / n - 1)
                 for (k_i, k_j), kept in _kept(turned[few], corner, 2.0 * COARSE / n, COARSE, slack):
-                    cells[COARSE * i + k_i, COARSE * j + k_j] = few[kept]
+                    i_j = COARSE * i + k_i, COARSE * j + k_j
+                    at = 2.0 * i_j[0] / n - 1, 2.0 * i_j[1] / n - 1
+                    cells[i_j] = _parted(turned, few[kept], at, 2.0 / n, slack, PARTED)
             found += [cells[i, j] for i in range(n) for j in range(n)]
     return found
+
+
+def _parted(corners: Any, own: Any, at: tuple[float, float], width: float, slack: float, times: int) -> Cell:
+    """A cell with its own corners, parted so many times at most where they are many."""
+    finer: list[Cell] = []
+    if times and len(own) > MANY:
+        w = width / FINER
+        for (i, j), kept in _kept(corners[own], at, width, FINER, slack):
+            finer.append(_parted(corners, own[kept], (at[0] + w * i, at[1] + w * j), w, slack, times - 1))
+    return Cell(tuple(own.tolist()), tuple(finer))
 
 
 def _kept(corners: Any, at: tuple[float, float], width: float, n: int, slack: float) -> Iterator[tuple[Any, Any]]:
@@ -75,7 +105,7 @@ class Located(NamedTuple):
     cell: Scalar
     along: Scalar
     across: Scalar
-    size: Scalar
+    size: Scalar = 1.0
 
 
 def located(n: Vec3, grid: Scalar) -> Located:
@@ -88,13 +118,20 @@ def located(n: Vec3, grid: Scalar) -> Located:
     size = absolute(ahead)
     half = grid / (2 * size)
     s, t = (c * half + grid / 2 for c in (u, w))
-    i, j = (maximum(minimum(floor(c), grid - 1), 0.0) for c in (s, t))  # at edges rounding may lead beyond
+    i, j = _within(s, grid), _within(t, grid)
     return Located((side * grid + i) * grid + j, s - i, t - j, size)
 
 
-def cell_of(n: Vec3, grid: Scalar) -> Scalar:
-    """The number of the cell of a direction, of any length but zero."""
-    return located(n, grid).cell
+def part_of(along: Scalar, across: Scalar) -> Located:
+    """Where a direction is among the finer cells of one, by its shares of that one's edges; its size is not told."""
+    s, t = along * FINER, across * FINER
+    i, j = _within(s, FINER), _within(t, FINER)
+    return Located(i * FINER + j, s - i, t - j)
+
+
+def _within(place: Scalar, n: Scalar) -> Scalar:
+    """The number of a cell along an edge of n; at ends rounding may lead beyond."""
+    return maximum(minimum(floor(place), n - 1), 0.0)
 
 
 def heights_at_ends(corners: Floats, n: int) -> Floats:

@@ -7,7 +7,7 @@ hulls there are.
 
 Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before, and so
 that a row fills one line of a cache: what takes the time of a support point is to fetch them. Those of one row that are
-missing are the cell's last again.
+missing are the cell's last again. Two rows lie one after the other; where there are more, finer cells have rows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from qdot.algebra import Rows, Scalar, Scalars, Vec3, iterated, looked_up, where, where_needed
-from qdot.collision.cells import candidates, cell_of, grid_of, heights_at_ends, located
+from qdot.algebra import Rows, Scalar, Scalars, Vec3, absolute, iterated, looked_up, where, where_needed
+from qdot.collision.cells import Cell, Located, candidates, grid_of, heights_at_ends, located, part_of
 from qdot.collision.support import Convex, Directions, chosen
 from qdot.geometry import ConvexHull, Shape
 from qdot.geometry.quadrature import Floats
@@ -37,6 +37,9 @@ FACES = 32
 Rated: TypeAlias = tuple[Scalar, Vec3]
 """A corner after how far it is."""
 
+_Looked: TypeAlias = tuple[Scalar, Scalar, Scalar, Rated]
+"""Where to look next, where a direction is in its cell, along and across, and the best so far."""
+
 
 @dataclass(frozen=True, eq=False)
 class Hull:
@@ -45,14 +48,15 @@ class Hull:
     corners: Floats
 
     @cached_property
-    def cells(self) -> list[tuple[int, ...]]:
+    def cells(self) -> list[Cell]:
         """For each cell of directions, the corners that can be farthest."""
-        return [tuple(found.tolist()) for found in candidates(self.corners)]
+        return candidates(self.corners)
 
-    @cached_property
-    def rows(self) -> dict[tuple[int, ...], list[tuple[float, ...]]]:
-        """Of these corners: cells that have the same share them."""
-        return {found: _rows(self.corners[list(found)]) for found in dict.fromkeys(self.cells)}
+    def rows(self, cell: Cell) -> list[tuple[float, ...]]:
+        """Of a cell's corners, several to a row; the last fills up."""
+        corners = self.corners[list(cell.corners)]
+        filled = np.concatenate([corners, np.repeat(corners[-1:], -len(corners) % AT_ONCE, axis=0)])
+        return [tuple(row) for row in filled.reshape(-1, 3 * AT_ONCE).tolist()]
 
     @cached_property
     def normals(self) -> list[tuple[float, ...]]:
@@ -108,19 +112,39 @@ class Hulls:
 
     @cached_property
     def nearby(self) -> Rows:
-        """For each cell of directions of each hull, corners that can be farthest, and the row in which there are more
-        of them, 0 where there are not. Rows that do not belong to a cell alone come after all others."""
-        own: list[tuple[float, ...]] = []
+        """For each cell of directions of each hull, corners that can be farthest, and where there are more: the number
+        of a row with further ones, or, less than 0, that of the first of its finer cells; 0 where these are all. Rows
+        that do not belong to a cell of a hull's grid come after all others."""
         further: list[tuple[float, ...]] = []
+        known: dict[tuple[Hull, tuple[int, ...]], float] = {}
+        """Rows with the rest of these corners of a hull: cells that have the same share them."""
         first = sum(len(hull.cells) for hull in self.each)
-        for hull in self.each:
-            heads = {}
-            for found, (head, *rest) in hull.rows.items():
-                places = range(first + len(further), first + len(further) + len(rest))
-                heads[found] = (*head, float(places[0]) if rest else 0.0)
-                further += [(*row, float(place)) for row, place in zip(rest, [*places[1:], 0], strict=False)]
-            own += [heads[found] for found in hull.cells]
+
+        def laid(hull: Hull, cell: Cell) -> tuple[float, ...]:
+            """The row of a cell, after those that it leads to."""
+            (head, *rest), place = hull.rows(cell), first + len(further)
+            if cell.finer:
+                further.extend([head] * len(cell.finer))
+                for k, part in enumerate(cell.finer, place - first):
+                    further[k] = laid(hull, part)
+                return (*head, -float(place))
+            if rest and (hull, cell.corners) not in known:
+                known[hull, cell.corners] = float(place)
+                places = [*range(place + 1, place + len(rest)), 0]
+                further.extend((*row, float(place)) for row, place in zip(rest, places, strict=True))
+            return (*head, known[hull, cell.corners] if rest else 0.0)
+
+        own = [laid(hull, cell) for hull in self.each for cell in hull.cells]
         return (*own, *further)
+
+    @cached_property
+    def most(self) -> int:
+        """Rows that are looked at for one direction, at most."""
+
+        def rows(cell: Cell) -> int:
+            return 1 + max(map(rows, cell.finer)) if cell.finer else -(-len(cell.corners) // AT_ONCE)
+
+        return max(rows(cell) for hull in self.each for cell in hull.cells)
 
     @cached_property
     def heights(self) -> Rows:
@@ -147,7 +171,7 @@ class Hulls:
                 own = self.corners[int(first) : int(first + count)]
                 farthest = np.argmax(own @ np.array(np.broadcast_arrays(*n)), axis=0)
                 return lambda: Vec3(*(own[farthest, k] + 0.0 for k in range(3)))
-            return self._farthest(n, first_cell + cell_of(n, grid))
+            return self._farthest(n, first_cell, located(n, grid))
 
         def reach(n: Vec3) -> Scalar:
             return self._reach(n, first_height) + n.dot(middle)
@@ -163,31 +187,27 @@ class Hulls:
         low, high = (h[k] + at.across * (h[k + 1] - h[k]) for k in (0, 2))
         return at.size * (low + at.along * (high - low))
 
-    def _farthest(self, n: Vec3, cell: Scalar) -> Callable[[], Vec3]:
+    def _farthest(self, n: Vec3, first: Scalar, at: Located) -> Callable[[], Vec3]:
         """What gives the corner that is farthest in a direction, of those that can be in its cell."""
-        *row, place = looked_up(self.nearby, cell)
-        most = max(len(rows) for hull in self.each for rows in hull.rows.values())
+        *row, place = looked_up(self.nearby, first + at.cell)
 
-        def more(state: tuple[Scalar, Rated]) -> tuple[Scalar, Rated]:
-            place, best = state
-            *row, place = looked_up(self.nearby, place)
-            return place, _farther(best, _farthest_of(row, n))
+        def more(state: _Looked) -> _Looked:
+            place, along, across, best = state
+            part, is_parted = part_of(along, across), place < 0
+            *row, place = looked_up(self.nearby, where(is_parted, part.cell - place, place))
+            along, across = where(is_parted, part.along, along), where(is_parted, part.across, across)
+            return place, along, across, _farther(best, _farthest_of(row, n))
 
-        def turn(state: tuple[Scalar, Rated]) -> tuple[Scalar, tuple[Scalar, Rated]]:
-            there = state[0] > 0
+        def turn(state: _Looked) -> tuple[Scalar, _Looked]:
+            there = absolute(state[0]) > 0
             return there, where_needed(there, state, more, state)
 
         def found() -> Vec3:
             best = _farthest_of(row, n)  # most often there is no other row
-            return (iterated(most - 1, (place, best), turn) if most > 1 else (place, best))[1][1]
+            start = place, at.along, at.across, best
+            return (iterated(self.most - 1, start, turn) if self.most > 1 else start)[-1][1]
 
         return found
-
-
-def _rows(corners: Floats) -> list[tuple[float, ...]]:
-    """Several to a row; the last fills up."""
-    filled = np.concatenate([corners, np.repeat(corners[-1:], -len(corners) % AT_ONCE, axis=0)])
-    return [tuple(row) for row in filled.reshape(-1, 3 * AT_ONCE).tolist()]
 
 
 def _farthest_of(row: Scalars, n: Vec3) -> Rated:
