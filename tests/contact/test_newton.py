@@ -1,5 +1,7 @@
 """Steps of Newton's method of soft contact: the ways in which H is factorised agree, and which is taken where."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import qdot
 from qdot.algorithms.rnea import newton_euler
 from qdot.contact import newton
 from qdot.contact.soft import Soft, soft_problem
+from qdot.model.library import puma560
 
 LIMBS, LINKS = 5, 4
 
@@ -75,6 +78,37 @@ def test_what_is_said_to_be_within_a_limb_has_rows_on_one_way_to_the_root():
                 assert on_one_way == (row.across == 0)
                 within += on_one_way
     assert within > 5
+
+
+def test_limbs_lie_between_branchings():
+    """Of the trunk six freedoms, of each limb its own; together all, once. Of what is not bushy, none."""
+    model = many_limbs("elliptic")
+    limbs = newton.limbs_of(model)
+    assert limbs == (tuple(range(6)), *(tuple(range(6 + LINKS * k, 6 + LINKS * (k + 1))) for k in range(LIMBS)))
+    assert newton.limbs_of(puma560()) == ()
+
+
+def test_rows_are_about_the_limbs_that_they_tell():
+    limbs, told = newton.limbs_of(many_limbs("elliptic")), 0
+    for seed in range(16):
+        for row in problem_at(many_limbs("elliptic"), seed).rare:
+            if row.law.D > 0:
+                about = {k for line in row.J for k, x in line.items() if x != 0}
+                assert [x > 0 for x in row.limbs] == [bool(about & set(limb)) for limb in limbs]
+                told += 1
+    assert told > 20
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_leaving_out_limbs_changes_nothing(cone):
+    """H by parts of limbs that contacts are about, or with all entries of their rows. Tolerance: that of the test
+    above."""
+    model = many_limbs(cone)
+    for seed in range(16):
+        problem = problem_at(model, seed)
+        whole = replace(problem, rare=[replace(row, limbs=()) for row in problem.rare])
+        expected, found = (x.solved([0.0] * model.nv).a for x in (whole, problem))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
 def test_efforts_tell_ways_apart():

@@ -116,6 +116,9 @@ class Rowed(_Acting):
     law: Law
     number: Scalar = 0.0
     across: Scalar = 1.0
+    limbs: Sequence[Scalar] = ()
+    """Of each limb (`limbs_of`) more than 0 where a row is about one of its freedoms, else 0; none where that is not
+    told."""
 
     def motion(self, a: Scalars) -> list[Scalar]:
         """J a."""
@@ -133,13 +136,14 @@ class Rowed(_Acting):
 
     @property
     def row(self) -> list[Scalar]:
-        return [self.law.D, *self.wanted, self.number, *(x for line in self.J for x in line.values())]
+        return [self.law.D, *self.wanted, self.number, *self.limbs, *(x for line in self.J for x in line.values())]
 
     def of_row(self, row: Sequence[Scalar]) -> Rowed:
         left = iter(row)
         D, wanted, number = next(left), [next(left) for _ in self.wanted], next(left)
+        limbs = [next(left) for _ in self.limbs]
         J = [{k: next(left) for k in line} for line in self.J]
-        return Rowed(J, wanted, replace(self.law, D=D), number, self.across)
+        return Rowed(J, wanted, replace(self.law, D=D), number, self.across, limbs)
 
     @property
     def likeness(self) -> tuple[object, ...]:

@@ -12,10 +12,10 @@ some join two limbs, or loose bodies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from qdot.algebra import Scalar, Scalars, sqrt, where, where_needed
+from qdot.algebra import UNREAD, Scalar, Scalars, sqrt, where, where_needed
 from qdot.algebra.linalg import Matrix, TreeFactors, dot, ldlt, ldlt_solve, ways_to_root
 from qdot.algebra.sparse import Row
 from qdot.algorithms.articulated import Articulated
@@ -160,7 +160,9 @@ def _in_tree(problem: Problem, seen: Seen, given: _Opposed) -> list[Scalar]:
     H = _diagonal_and_inertias(problem, given)
     for alike in problem.joining:
         freedoms = _places(alike.all[0].J)
-        H = _with_rows(seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j in (i, *ways[i])])
+        H = _with_rows(
+            problem, seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j in (i, *ways[i])]
+        )
     return TreeFactors.of(H, model.dof_parents).solve(given.side)
 
 
@@ -169,7 +171,7 @@ def _in_full(problem: Problem, seen: Seen, joining: Sequence[Rowed], given: _Opp
     H = _diagonal_and_inertias(problem, given)
     for alike in (*Alike.among(joining), *problem.joining):
         freedoms = _places(alike.all[0].J)
-        H = _with_rows(seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j <= i])
+        H = _with_rows(problem, seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j <= i])
     return ldlt_solve(ldlt(H), given.side)
 
 
@@ -185,27 +187,75 @@ def _diagonal_and_inertias(problem: Problem, given: _Opposed) -> Matrix:
 
 
 def _with_rows(
-    seen: Seen, a: Scalars, alike: Alike[Rowed], lower: Matrix, entries: Sequence[tuple[int, int]]
+    problem: Problem, seen: Seen, a: Scalars, alike: Alike[Rowed], lower: Matrix, entries: Sequence[tuple[int, int]]
 ) -> Matrix:
     """H + Σ Jᵀ C J at an acceleration, of constraints that differ in numbers alone, in these entries; the lower
-    triangle is kept."""
+    triangle is kept. Where it is told which limbs rows are about, what is not of them is left out."""
+    limbs = limbs_of(problem.model) if alike.all[0].limbs else (tuple(range(problem.model.nv)),)
+    limb_of = {k: n for n, limb in enumerate(limbs) for k in limb}
+    blocks: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for i, j in entries:
+        blocks.setdefault((limb_of[i], limb_of[j]), []).append((i, j))
 
-    def added(row: Rowed, known: list[Scalar]) -> list[Scalar]:
-        J, C = row.J, row.law.curvature(seen(row, a))
+    def added(row: Rowed, known: list[list[Scalar]]) -> list[list[Scalar]]:
+        C = row.law.curvature(seen(row, a))
+        J = [[{k: line[k] for k in limb if k in line} for line in row.J] for limb in limbs]
+        if not row.limbs:
+            products = partial(_with_products, entries)
+            return [products((known[0], J[0], _times(C, J[0])))]
+        unread = [[dict.fromkeys(line, UNREAD) for line in lines] for lines in J]
         CJ = [
-            {k: sum((c * row[k] for c, row in zip(line, J, strict=True) if k in row), start=0) for k in _places(J)}
-            for line in C
+            where_needed(there > 0, (C, lines), lambda given: _times(*given), otherwise)
+            for there, lines, otherwise in zip(row.limbs, J, unread, strict=True)
         ]
         return [
-            sum((row[i] * line[j] for row, line in zip(J, CJ, strict=True) if i in row), start=h)
-            for (i, j), h in zip(entries, known, strict=True)
+            where_needed(row.limbs[m] * row.limbs[n] > 0, (h, J[m], CJ[n]), partial(_with_products, own), h)
+            for ((m, n), own), h in zip(blocks.items(), known, strict=True)
         ]
 
     H = [list(row) for row in lower]
-    known = alike.over([H[i][j] for i, j in entries], added)
-    for (i, j), h in zip(entries, known, strict=True):
-        H[i][j] = h
+    known = alike.over([[H[i][j] for i, j in own] for own in blocks.values()], added)
+    for own, block in zip(blocks.values(), known, strict=True):
+        for (i, j), h in zip(own, block, strict=True):
+            H[i][j] = h
     return H
+
+
+def _times(C: Matrix, J: Sequence[Row]) -> list[Row]:
+    """C J."""
+    return [
+        {k: sum((c * row[k] for c, row in zip(line, J, strict=True) if k in row), start=0) for k in _places(J)}
+        for line in C
+    ]
+
+
+def _with_products(
+    entries: Sequence[tuple[int, int]], given: tuple[list[Scalar], Sequence[Row], Sequence[Row]]
+) -> list[Scalar]:
+    """Entries of H with those of Jᵀ (C J) added."""
+    known, J, CJ = given
+    return [
+        sum((row[i] * line[j] for row, line in zip(J, CJ, strict=True) if i in row), start=h)
+        for (i, j), h in zip(entries, known, strict=True)
+    ]
+
+
+@lru_cache(maxsize=64)
+def limbs_of(model: Model) -> tuple[tuple[int, ...], ...]:
+    """Freedoms from one branching of the tree to the next; none where the tree is not bushy, and limbs are short."""
+    if not is_bushy(model):
+        return ()
+    children = [[k for k, p in enumerate(model.dof_parents) if p == q] for q in range(-1, model.nv)]
+    limbs: list[list[int]] = []
+    at: dict[int, int] = {}
+    for k, parent in enumerate(model.dof_parents):
+        if parent >= 0 and len(children[parent + 1]) == 1:
+            at[k] = at[parent]
+            limbs[at[k]].append(k)
+        else:
+            at[k] = len(limbs)
+            limbs.append([k])
+    return tuple(map(tuple, limbs))
 
 
 def _places(J: Sequence[Row]) -> list[int]:

@@ -30,6 +30,7 @@ from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import axis
 from qdot.contact.between import Kind, Place, by_kind, filled, freedoms_moving
 from qdot.contact.constraints import Ground, Rowed, plus, six
+from qdot.contact.newton import limbs_of
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
 from qdot.contact.soft_rows import is_safe, resistance
 from qdot.contact.softness import TINY, pull
@@ -273,7 +274,7 @@ def _rowed(
     model: Model, of: Moving, dt: Scalar, kind: Kind, places: Sequence[Place], freedoms: Sequence[int]
 ) -> list[Rowed]:
     """Contacts between bodies, each worked out where there is one; rows over freedoms that can part them."""
-    n, m = kind.dimension, len(freedoms)
+    n, m, limbs = kind.dimension, len(freedoms), limbs_of(model)
 
     def built(row: list[Scalar]) -> list[Scalar]:
         distance, position, normal, (first, second, across) = row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), row[7:10]
@@ -281,16 +282,18 @@ def _rowed(
         J = place_rows(model, of.at, place, n, freedoms)
         D, d = stiffness_of(model, kind, place.distance, place.weight(model, of.weights))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
-        return [D, *wanted, *(x for row in J for x in row.values())]
+        signs = place.signs(model)
+        moved = [sum((signs[k] * signs[k] for k in limb if k in freedoms), start=0.0) for limb in limbs]
+        return [D, *wanted, *moved, *(x for row in J for x in row.values())]
 
     def needed(row: list[Scalar]) -> list[Scalar]:
-        return where_needed(row[0] < FAR, row, built, [0.0, *[UNREAD] * (n + n * m)])
+        return where_needed(row[0] < FAR, row, built, [0.0, *[UNREAD] * (n + len(limbs) + n * m)])
 
     found = []
     for place, row in zip(places, each([list(scalars_in(place)) for place in places], needed), strict=True):
-        D, wanted, entries = row[0], row[1 : 1 + n], row[1 + n :]
+        D, wanted, moved, entries = row[0], row[1 : 1 + n], row[1 + n : 1 + n + len(limbs)], row[1 + n + len(limbs) :]
         J = [dict(zip(freedoms, entries[k * m : (k + 1) * m], strict=True)) for k in range(n)]
-        found.append(Rowed(J, wanted, law_of(model, kind, D), place.number, place.across))
+        found.append(Rowed(J, wanted, law_of(model, kind, D), place.number, place.across, moved))
     return found
 
 
