@@ -84,7 +84,7 @@ def test_pooled_turns_give_the_same_bits(deeper: bool, dtype: str, monkeypatch: 
     assert len(pool.tests) == 2
     assert (pool.deeper is not None) == deeper
     together = by_llvm(program, dtype)
-    monkeypatch.setattr(llvm_tile.Pool, "of", staticmethod(lambda step, constants: None))
+    monkeypatch.setattr(llvm_tile.Pool, "of", staticmethod(lambda step, constants, group: None))
     assert not Tile.of(program).pools
     one_loop = by_llvm(program, dtype)
     for batch in (1, 3, 8, 16, 37, 200):
@@ -144,6 +144,6 @@ def test_memory_is_enough_for_all_items(monkeypatch: pytest.MonkeyPatch) -> None
     program = traced(deeper=True)
     (pool, place) = next(iter(Tile.of(program).pools.values()))
     assert pool.places >= TURNS * (len(pool.left) + len(pool.kept) + 5) + 2
-    assert Tile.of(program).size >= place + pool.places
+    assert Tile.of(program).scratch >= place + pool.places
     monkeypatch.setattr(llvm_pool, "MOST", pool.places - 1)
     assert not Tile.of(program).pools

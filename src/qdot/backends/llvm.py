@@ -20,7 +20,7 @@ from qdot.backends.llvm_text import assembly
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.program import Program
 
-VERSION = 43
+VERSION = 44
 """Of the code this backend writes: part of the key of cached objects."""
 
 
@@ -50,7 +50,7 @@ def host() -> Host:
 def compiled_object(program: Program, vectors: Vectors) -> bytes:
     """The object file of a program's kernel."""
     tile = Tile.of(program)
-    return object_of(assembly(program, vectors, tile), in_parts=len(tile.parts.code) > 1)
+    return object_of(assembly(program, vectors, tile), in_parts=len(tile.parts.code) > 1 and not tile.parts.in_groups)
 
 
 def object_of(text: str, *, in_parts: bool = False) -> bytes:

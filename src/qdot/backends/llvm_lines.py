@@ -6,13 +6,15 @@ where they are used; what later code finds in memory lies in places of a tile.
 
 from __future__ import annotations
 
+from functools import partial
+
 from qdot.backends.llvm_lookup import fetched, looked_up, places, written
 from qdot.backends.llvm_math import Vectors
-from qdot.backends.llvm_parts import is_truth
+from qdot.backends.llvm_names import Names
 from qdot.backends.llvm_tile import Tile
 from qdot.backends.llvm_vectors import table_of
 from qdot.compiler.ops import OPS
-from qdot.compiler.program import Instruction, Program, sines_and_cosines
+from qdot.compiler.program import Instruction, Program, is_truth, sines_and_cosines
 from qdot.compiler.table import Table
 
 CONTRACT = frozenset(("fadd", "fsub", "fmul"))
@@ -30,7 +32,9 @@ class Lines:
         self.called: set[str] = set()
         self.lines: list[str] = []
         self.labels = 0
-        self.names: dict[int, str] = {}
+        self.memory = "%tile"
+        """Where the tile begins."""
+        self.names = Names()
         self.again = ""
         """What names of values end with where their code is written more than once."""
         self.constants: dict[int, int] = {}
@@ -67,6 +71,18 @@ class Lines:
             self._input(step)
         elif step.op not in ("constant", "truth"):
             self.load(self.tile.place(value), self.name(value), truth=is_truth(step))
+
+    def fetch_later(self, value: int, step: Instruction) -> None:
+        """The same, where it is first read."""
+        if step.op not in ("constant", "truth"):
+            self.names.pop(value, None)
+            self.names.later[value] = partial(self._fetched, value, step)
+
+    def _fetched(self, value: int, step: Instruction) -> str:
+        around, self.again = self.again, f"{self.again}.{self.labels}"
+        self.fetch(value, step)
+        self.again = around
+        return self.names.pop(value)
 
     def number(self, truth: int) -> str:
         """1 or 0 for a truth, which has no place in memory."""
@@ -189,14 +205,14 @@ class Lines:
             self.paired[angle] = pair
         return f"{pair}.{op}"
 
-    def store(self, value: str, place: int | str, base: str = "%tile") -> None:
-        v = self.vectors
+    def store(self, value: str, place: int | str, base: str = "") -> None:
+        v, base = self.vectors, base or self.memory
         self.labels += 1
         self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr {base}, i64 {place}")
         self.lines.append(f"  store {v.type} {value}, ptr %t{self.labels}, align {v.bytes * v.width}")
 
-    def load(self, place: int | str, into: str, base: str = "%tile", *, truth: bool = False) -> None:
-        v = self.vectors
+    def load(self, place: int | str, into: str, base: str = "", *, truth: bool = False) -> None:
+        v, base = self.vectors, base or self.memory
         self.labels += 1
         number = f"%number.{into[1:]}" if truth else into
         self.lines.append(f"  %t{self.labels} = getelementptr {v.type}, ptr {base}, i64 {place}")

@@ -101,9 +101,9 @@ def make_list(w: Writer, scan: Instruction, place: int) -> None:
     test, turns = _test(scan), scan.extra[0]
     assert test is not None
     head, end, before = w.new_label("list"), w.new_label("end"), w.label
-    known, paired, again = dict(w.names), w.paired, w.again
-    w.paired, w.again = {}, f"{again}.{head}"
-    w.lines.append(f"  %list.{head} = getelementptr {w.vectors.type}, ptr %tile, i64 {place}")
+    known, paired, again = w.names, w.paired, w.again
+    w.names, w.paired, w.again = known.copy(), {}, f"{again}.{head}"
+    w.lines.append(f"  %list.{head} = getelementptr {w.vectors.type}, ptr {w.memory}, i64 {place}")
     w.lines.append(f"  br label %{head}")
     w.open(head)
     counters = [w.phi(f"%{name}.{head}", "i64", [("0", before)]) for name in ("i", "many")]
@@ -149,7 +149,7 @@ def through_list(w: Writer, scan: Instruction, place: int, carried: list[str]) -
     (turns, block), T = scan.extra, w.vectors.type
     head, end, before = w.new_label("listed"), w.new_label("end"), w.label
     w.lines += [
-        f"  %list.{head} = getelementptr {T}, ptr %tile, i64 {place}",
+        f"  %list.{head} = getelementptr {T}, ptr {w.memory}, i64 {place}",
         f"  %last.{head} = getelementptr i32, ptr %list.{head}, i64 {turns}",
         f"  %all.{head} = load i32, ptr %last.{head}",
         f"  %many.{head} = zext i32 %all.{head} to i64",

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from qdot.backends.llvm_lines import Lines
-from qdot.backends.llvm_parts import is_truth
 from qdot.backends.llvm_turns import Array, Constants, Here, Inputs, Same, Source, Table
-from qdot.compiler.program import Instruction
+from qdot.compiler.program import Instruction, is_truth
 
 
 def loop(

@@ -8,12 +8,12 @@ reads it any more.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from qdot.backends.llvm_groups import cut, is_grouped
 from qdot.backends.llvm_turns import Arrays, Turns
 from qdot.compiler.graph import BLOCKS
-from qdot.compiler.ops import OPS
-from qdot.compiler.program import Instruction, Program, Stretch, read_from_outside
+from qdot.compiler.program import Instruction, Program, Stretch, columns_of, read_from_outside, steps
 
 LONGEST = 2**9
 """Instructions of a part: as quick to compile as it gets; longer ones run no faster."""
@@ -33,11 +33,18 @@ class Parts:
     turns: Turns | None = None
     arrays: Arrays | None = None
     """Of rolled code: in places of their own."""
+    in_groups: bool = False
+    """Whether each part is run for a group of vectors before the next one is, see `llvm_groups`."""
+    pools: tuple[int, ...] = ()
+    """Parts that are one `scan` each, pooled for a group."""
 
     @staticmethod
     def of(program: Program) -> Parts:
         stretches = program.stretches
         parts = [part for stretch in stretches for part in _cut(stretch)]
+        if len(parts) == 1 and is_grouped(program):
+            parts, pools = cut(program)
+            return replace(_Places(parts, None, program.body.results).found(), in_groups=True, pools=pools)
         if len(parts) == 1:
             return Parts(parts)
         turns = Turns(program, parts) if len(stretches) > 1 else None
@@ -60,9 +67,21 @@ def _reads(step: Instruction, turns: Turns | None) -> tuple[int, ...]:
     if step.op not in BLOCKS:
         return () if step.op == "item" else step.args
     captured = read_from_outside(step.extra[1])
-    if step.op != "each":
+    if step.op == "each":
+        return (*(a for a in step.args if turns is not None and turns.part[a] >= 0), *captured)
+    if turns is not None:
         return (*step.args, *captured)
-    return (*(a for a in step.args if turns is not None and turns.part[a] >= 0), *captured)
+    named = {*step.extra[1].results, *_named(step)}
+    for inner in steps(step.extra[1]):
+        named.update(_named(inner))
+        named.update(inner.extra[1].results if inner.op in BLOCKS else ())
+    return (*_named(step), *(a for a in captured if a in named))
+
+
+def _named(step: Instruction) -> tuple[int, ...]:
+    """Operands of a step in registers: those of a `scan`'s turns are read from the tile, where straight-line code puts
+    them at once."""
+    return step.args[step.extra[0] * len(columns_of(step)) :] if step.op == "scan" else step.args
 
 
 class _Places:
@@ -132,7 +151,3 @@ def operands(step: Instruction) -> tuple[int, ...]:
 def needs_place(step: Instruction) -> bool:
     """Whether what a step gives is not to be had elsewhere, in any part."""
     return step.op not in ("constant", "truth", "input", "each", "item")
-
-
-def is_truth(step: Instruction) -> bool:
-    return step.op in OPS and OPS[step.op].returns_truth

@@ -9,6 +9,7 @@ looked at does not depend on what was found before; only what is made of it does
     3. of these, again pooled, those that need more: a region with loops of its own, as where shapes overlap;
     4. turns that were noted, in order: what depends on the state.
 
+Programs that are run for groups of vectors (`llvm_groups`) do 2 and 3 for the items of a whole group.
 This is a matter of order alone: every number is computed by the same operations as in one loop.
 """
 
@@ -17,15 +18,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qdot.backends.llvm_parts import is_truth
 from qdot.compiler.graph import BLOCKS
-from qdot.compiler.program import Block, Instruction, read_from_outside, steps
+from qdot.compiler.program import Block, Instruction, is_truth, read_from_outside, steps
 
 LOOPS = frozenset(("for", "while", "scan"))
 """What makes a turn long."""
 
-MOST = 2**17
-"""Vectors of memory that a pool may take: 8 MB. It has room for every lane in every turn."""
+MOST = 2**18
+"""Vectors of memory that a pool may take: 16 MB. It has room for every lane in every turn."""
+
+COUNTS = 32
+"""Vectors of memory for numbers of items, of eight bytes each: enough of the shortest vectors, one number of four."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Pool:
     that is `deeper`, if there is one, and truths that it asks for; and the rest.
 
     `left` are the numbers that the second part leaves to the last, and `deeper` changes some of them; `kept` are those
-    that it leaves to the third. `places` is how many vectors of memory all this takes.
+    that it leaves to the third. `places` is how many vectors of memory all this takes, for a group of so many vectors.
     """
 
     tests: tuple[Test, ...]
@@ -54,11 +57,12 @@ class Pool:
     left: tuple[int, ...]
     kept: tuple[int, ...]
     places: int
+    group: int
 
     @staticmethod
-    def of(step: Instruction, constants: frozenset[int]) -> Pool | None:
-        """How a `scan` is pooled; none where that is not worth it, or not possible: rows are gathered for lanes, and
-        nothing else from outside but constants."""
+    def of(step: Instruction, constants: frozenset[int], group: int = 1) -> Pool | None:
+        """How a `scan` is pooled, for a group of so many vectors; none where that is not worth it, or not possible:
+        rows are gathered for lanes, and nothing else from outside but constants."""
         turns, block = step.extra
         carried = len(step.results)
         state = list(block.parameters[len(block.parameters) - carried :])
@@ -92,10 +96,11 @@ class Pool:
             truths = _truths(alone, asked)
             asked = [a for a in (*asked, *(a for s in truths for a in s.args)) if a in own and not is_truth(own[a])]
             kept = [a for a in dict.fromkeys(asked) if a not in left]
-        places = (len(left) + len(kept) + 6) * turns + 2
+        places = COUNTS + (len(left) + len(kept) + 6) * turns * group + 2
         if places > MOST:
             return None
-        return Pool(tuple(tests), block, alone, deeper, tuple(truths), after, tuple(left), tuple(kept), places)
+        rest = tuple(truths), after, tuple(left), tuple(kept)
+        return Pool(tuple(tests), block, alone, deeper, *rest, places, group)
 
 
 def tested(block: Block, state: Sequence[int]) -> Test | None:

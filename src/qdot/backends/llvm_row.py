@@ -23,7 +23,7 @@ def when_alone(program: Program) -> list[str]:
         "  %alone = icmp eq i64 %left, 1",
         "  br i1 %alone, label %row, label %port0",
         "row:",
-        f"  call void @core{TAG}({given}ptr %results, ptr @constants{TAG})",
+        f"  call void @core{TAG}({given}ptr %results, ptr %scratch, ptr @constants{TAG})",
     ]
     first = 0
     for k, port in enumerate(program.outputs, start=inputs):

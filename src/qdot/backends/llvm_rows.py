@@ -7,6 +7,7 @@ lanes, and is read by one pointer; where lanes are at turns of their own (see `l
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import NamedTuple
 
 from qdot.backends.llvm_lines import Lines
@@ -63,9 +64,19 @@ class Rows(Lines):
         offsets = self._line("offsets", [offsets for offsets, _ in groups], head)
         for offset, (_, places) in zip(offsets, groups, strict=True):
             self.lines.append(f"  {offset}.wide = zext i32 {offset} to i64")
-            self.lines.append(f"  {offset}.at = getelementptr i8, ptr %tile, i64 {offset}.wide")
+            self.lines.append(f"  {offset}.at = getelementptr i8, ptr {self.memory}, i64 {offset}.wide")
             for p, place in places.items():
-                self.load(place, self.name(p), f"{offset}.at")
+                if self.tile.parts.in_groups:
+                    self.names.later[p] = partial(self._loaded, f"{offset}.at", place)
+                    self.names.pop(p, None)
+                else:
+                    self.load(place, self.name(p), f"{offset}.at")
+
+    def _loaded(self, base: str, place: int) -> str:
+        """A vector that is loaded now."""
+        name = f"%{self.new_label('late')}"
+        self.load(place, name, base)
+        return name
 
     def rows_of_lanes(self, head: str, step: Instruction, turn: str, lane: str) -> None:
         """The same where each lane stands for a lane of a turn of its own."""
@@ -87,7 +98,7 @@ class Rows(Lines):
             offset = self.whole_numbers(table, f"%place{k}.{head}", f"offset{k}.{head}")
             self.lines += [
                 f"  %own{k}.{head} = add {I} {offset}, %apart.{head}",
-                f"  %lying{k}.{head} = getelementptr i8, ptr %tile, {I} %own{k}.{head}",
+                f"  %lying{k}.{head} = getelementptr i8, ptr {self.memory}, {I} %own{k}.{head}",
             ]
             for p, place in places.items():
                 n += 1

@@ -9,25 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import count
 
+from qdot.backends.llvm_group_kernel import grouped_kernel
 from qdot.backends.llvm_kernel import kernel
 from qdot.backends.llvm_lists import make_list, through_list
 from qdot.backends.llvm_lookup import asking_ahead, entry, kept
 from qdot.backends.llvm_loops import loop
 from qdot.backends.llvm_math import Vectors, library
-from qdot.backends.llvm_parts import is_truth, operands
-from qdot.backends.llvm_pool_loops import pooled
+from qdot.backends.llvm_parts import operands
+from qdot.backends.llvm_pool_loops import pooled, searching, taking
 from qdot.backends.llvm_regions import Region, Regions
 from qdot.backends.llvm_row import TAG, spread
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.graph import BLOCKS
-from qdot.compiler.program import Block, Instruction, Program, columns_of, steps
+from qdot.compiler.program import Block, Instruction, Program, columns_of, is_truth, steps
 
 
 def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
     """The module's text."""
     writer = Writer(program, vectors, tile)
     core = writer.core()
-    text = [*core, *kernel(program, vectors, tile), *library(vectors, writer.called)]
+    around = (grouped_kernel if tile.parts.in_groups else kernel)(program, vectors, tile)
+    text = [*core, *around, *library(vectors, writer.called)]
     if tile.parts.turns is not None:
         number = Vectors(vectors.dtype, 1)
         row = Writer(program, number, tile, TAG)
@@ -46,6 +48,8 @@ class Writer(Regions):
         """The lanes that the regions and loops around need, where that are not all."""
         self.places: dict[int, list[int | str]] = {}
         """Of values: where in the tile they belong, numbers, or names of numbers."""
+        self.more: list[str] = []
+        """Functions beside those of parts."""
         self.read = {a for step in steps(program.body) for a in operands(step)}
 
     def core(self) -> list[str]:
@@ -55,18 +59,22 @@ class Writer(Regions):
         if len(parts) == 1:
             return [table, *self.tables, *self._function(f"core{self.tag}", "", parts[0])]
         inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
-        calls = [f"  call void @part{k}{self.tag}({inputs}ptr %tile, ptr %constants)" for k in range(len(parts))]
+        given = f"{inputs}ptr %tile, ptr %scratch, ptr %constants"
+        calls = [f"  call void @part{k}{self.tag}({given})" for k in range(len(parts))]
+        number = ", i64 %g" if self.tile.parts.in_groups else ""
         written = [
-            line for k, lines in enumerate(parts) for line in self._function(f"part{k}{self.tag}", "noinline ", lines)
+            line
+            for k, lines in enumerate(parts)
+            for line in self._function(f"part{k}{self.tag}", "noinline ", lines, number)
         ]
+        if number:
+            return [table, *self.tables, *self.more, *written]
         return [table, *self.tables, *written, *self._function(f"core{self.tag}", "", calls)]
 
-    def _function(self, name: str, kind: str, lines: list[str]) -> list[str]:
+    def _function(self, name: str, kind: str, lines: list[str], more: str = "") -> list[str]:
         inputs = "".join(f"ptr %p{k}, i64 %s{k}, " for k in range(len(self.program.inputs)))
-        bits, bytes_ = self.vectors.bits, self.vectors.bits // 8
-        wide = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
-        given = f"{inputs}ptr noalias %tile, ptr noalias readonly %constants"
-        head = f"define internal void @{name}({given}) {kind}nounwind alignstack({bytes_}) {wide} {{"
+        given = f"{inputs}ptr noalias %tile, ptr noalias %scratch, ptr noalias readonly %constants{more}"
+        head = f"define internal void @{name}({given}) {kind}{self.vectors.attributes} {{"
         return [head, "entry:", *lines, "  ret void", "}"]
 
     def _parts(self) -> list[list[str]]:
@@ -86,17 +94,33 @@ class Writer(Regions):
             self.lines, self.label, self.paired = [], "entry", {}
             if stretch.turns > 1:
                 loop(self, k, defined, self.places)
+            elif k in parts.pools:
+                self._pooled(k, stretch.code[0], defined)
             else:
                 self._straight(stretch.code, defined)
             written.append(self.lines)
         return written
+
+    def _pooled(self, k: int, step: Instruction, defined: Mapping[int, Instruction]) -> None:
+        """A part that is pooled for a group: a function of its own, and what comes last."""
+        pool = self.tile.pools[step.results[0]]
+        self.lines, self.label, self.paired = [], "entry", {}
+        searching(self, step, *pool)
+        self.more += self._function(f"searched{k}", "noinline ", self.lines, ", i64 %g")
+        self.lines, self.label, self.paired = [], "entry", {}
+        for a in dict.fromkeys(a for a in self.tile.parts.reads(step) if a in defined):
+            self.fetch_later(a, defined[a])
+        results = taking(self, step, *pool)
+        for r, name in zip(step.results, results, strict=True):
+            for place in self.places.get(r, ()):
+                self.store(name, place)
 
     def _straight(self, code: Sequence[Instruction], defined: Mapping[int, Instruction]) -> None:
         here: set[int] = set()
         for step in code:
             for a in self.tile.parts.reads(step):
                 if a not in here and a in defined:
-                    self.fetch(a, defined[a])
+                    self.fetch_later(a, defined[a])
                     here.add(a)
             for scan, place in self.tile.lists.made.get(step.results[0], ()) if step.results else ():
                 make_list(self, scan, place)
@@ -195,8 +219,7 @@ class Writer(Regions):
     def _when(self, step: Instruction) -> None:
         given, block = step.extra
         T, W = self.vectors.type, self.vectors.width
-        condition, *rest = (self.names[a] for a in step.args)
-        otherwise = rest[given:]
+        condition, otherwise = self.names[step.args[0]], [self.names[a] for a in step.args[1 + given :]]
         inside, end = self.new_label("when"), self.new_label("end")
         places: list[Sequence[int | str]] = [self.places.get(r, ()) for r in step.results]
         before = self.label
@@ -207,10 +230,14 @@ class Writer(Regions):
         self.lines.append(f"  %any.{inside} = {self.any(condition)}")
         self.lines.append(f"  br i1 %any.{inside}, label %{inside}, label %{end if skipped == before else skipped}")
         self.open(inside)
-        self.names.update(zip(block.parameters, rest[:given], strict=True))
+        outside = self.names.enter()
+        for a, p in zip(step.args[1:], block.parameters, strict=False):
+            self.names.give(a, p)
         around = self.enter(Region.of(inside, condition, places, block, otherwise, self.sums_of(block, otherwise)))
-        self.inner(block, condition)
+        for r, x in zip(block.results, self.inner(block, condition), strict=True):
+            self.names.keep(r, x)
         chosen = self.leave(around)
+        self.names.leave(outside)
         last = self.label
         self.lines.append(f"  br label %{end}")
         if skipped != before:
@@ -317,6 +344,7 @@ class Writer(Regions):
         table, block = step.extra
         T, S, length = self.vectors.type, self.vectors.scalar, float(len(table.rows))
         head, end, before = self.new_label("sweep"), self.new_label("end"), self.label
+        carried, own = [self.names[a] for a in step.args[2:]], block.parameters[table.width :]
         for k, a in enumerate(step.args[:2]):
             self.lines.append(f"  %at{k}.{head} = extractelement {T} {self.names[a]}, i64 0")
         self.lines.append(f"  %at2.{head} = fadd {S} %at0.{head}, %at1.{head}")
@@ -328,7 +356,6 @@ class Writer(Regions):
         self.lines.append(f"  br i1 %some.{head}, label %{head}, label %{end}")
         self.open(head)
         turn = self.phi(f"%i.{head}", "i64", [(f"%first.{head}", before)])
-        carried, own = [self.names[a] for a in step.args[2:]], block.parameters[table.width :]
         phis = [self.phi(self.name(p), T, [(x, before)]) for p, x in zip(own, carried, strict=True)]
         self.lines.append(f"  %row.{head} = mul i64 %i.{head}, {table.width}")
         kind = kept(self.vectors, table).scalar
@@ -351,9 +378,12 @@ class Writer(Regions):
         self.keep(step, results, carried)
 
     def inner(self, block: Block, active: str = "") -> list[str]:
-        """A nested block, for lanes that are active; what it pairs is not seen outside."""
+        """A nested block, for lanes that are active; what it pairs or loads is not seen outside."""
         paired, self.paired = self.paired, dict(self.paired)
         around, self.active = self.active, active or self.active
+        outside = self.names.enter()
         self._code(block)
         self.paired, self.active = paired, around
-        return [self.names[r] for r in block.results]
+        results = [self.names[r] for r in block.results]
+        self.names.leave(outside)
+        return results

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qdot.backends.llvm_groups import GROUP, constants_of
 from qdot.backends.llvm_lists import Lists
 from qdot.backends.llvm_parts import Parts
 from qdot.backends.llvm_pool import Pool
@@ -32,7 +33,8 @@ class Tile:
     same: dict[int, int]
     """What regions are given, by the values that this is outside of all of them."""
     pools: dict[int, tuple[Pool, int]]
-    """By the first result of a `scan` that is pooled: how, and where its memory begins."""
+    """By the first result of a `scan` that is pooled: how, and where its memory begins, which is scratch: nobody reads
+    it afterwards."""
     lists: Lists
     parts: Parts
     carried: dict[int, int]
@@ -41,6 +43,8 @@ class Tile:
     """Of rolled code, see `Arrays.places`."""
     beyond: list[tuple[int, int]]
     size: int
+    scratch: int
+    """Vectors of memory beside the tile."""
 
     @staticmethod
     def of(program: Program) -> Tile:
@@ -70,25 +74,31 @@ class Tile:
         for value in _read_by_turns(program, same, unkept):
             rows[value] = slots.get(value, size)
             size += value not in slots
-        constants = frozenset(s.results[0] for s in steps(program.body) if s.op in ("constant", "truth"))
+        constants, own = constants_of(program), [parts.code[k].code[0].results[0] for k in parts.pools]
         pools: dict[int, tuple[Pool, int]] = {}
+        scratch = 0
         for step in steps(program.body):
-            pool = Pool.of(step, constants) if step.op == "scan" else None
+            group = GROUP if step.results and step.results[0] in own else 1
+            pool = Pool.of(step, constants, group) if step.op == "scan" else None
             if pool is not None:
-                pools[step.results[0]] = pool, size
-                size += pool.places
+                pools[step.results[0]] = pool, scratch
+                scratch += pool.places
         lists = Lists.of(program, same, pools, size)
         size += lists.size
         carried = {value: size + place for value, place in parts.places.items()}
         size += parts.size
         if turns is None or laid is None:
-            return Tile(slots, operands, captured, rows, same, pools, lists, parts, carried, {}, [], size)
+            return Tile(slots, operands, captured, rows, same, pools, lists, parts, carried, {}, [], size, scratch)
         arrays = {array: (size + place, stride) for array, (place, stride) in laid.places.items()}
         beyond = [(value, size + place) for value, place in laid.beyond]
         size += laid.size
-        tile = Tile(slots, operands, captured, rows, same, pools, lists, parts, carried, arrays, beyond, size)
+        tile = Tile(slots, operands, captured, rows, same, pools, lists, parts, carried, arrays, beyond, size, scratch)
         slots.update((value, tile.place(value)) for value in program.body.results if value not in slots)
         return tile
+
+    def room(self, inputs: int) -> int:
+        """Vectors of memory that a kernel needs, with so many for the inputs of a vector of rows."""
+        return (inputs + self.size) * (GROUP if self.parts.in_groups else 1) + self.scratch
 
     def place(self, value: int, reader: int = -1) -> int:
         """Where a part finds a value that another one has computed."""

@@ -44,6 +44,12 @@ class Vectors:
         return f"<{self.width} x i{8 * self.bytes}>"
 
     @property
+    def attributes(self) -> str:
+        """Of functions of them."""
+        wide = f'"prefer-vector-width"="{self.bits}" "min-legal-vector-width"="{self.bits}"'
+        return f"nounwind alignstack({self.bits // 8}) {wide}"
+
+    @property
     def truth(self) -> str:
         return f"<{self.width} x i1>"
 

@@ -46,11 +46,11 @@ class Interface:
     outputs: tuple[Port, ...]
     operations: int
     room: int
-    """Vectors that inputs and results of one vector of rows take."""
+    """Vectors of memory that a kernel needs."""
 
     @staticmethod
     def of(program: Program) -> Interface:
-        room = sum(p.size for p in program.inputs) + Tile.of(program).size
+        room = Tile.of(program).room(sum(p.size for p in program.inputs))
         return Interface(program.name, program.inputs, program.outputs, program.operations(), room)
 
 

@@ -248,6 +248,11 @@ def read_from_outside(block: Block) -> list[int]:
     return list(found)
 
 
+def is_truth(step: Instruction) -> bool:
+    """Whether what a step gives is true or false."""
+    return step.op in OPS and OPS[step.op].returns_truth
+
+
 def sines_and_cosines(block: Block) -> set[int]:
     """Angles of which both the sine and the cosine are wanted."""
     wanted: dict[str, set[int]] = {"sin": set(), "cos": set()}
