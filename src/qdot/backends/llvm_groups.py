@@ -14,7 +14,7 @@ from qdot.compiler.program import EFFORT, Block, Instruction, Program, Stretch, 
 GROUP = 8
 """Vectors of a group."""
 
-LARGE = 2**17
+LARGE = 160_000
 """Instructions of a program from which on it is run in groups: some megabyte of machine code."""
 
 PART = 2**14

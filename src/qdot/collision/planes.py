@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import cos, pi, sin, sqrt as root
 
-from qdot.algebra import Scalar, Scalars, Vec3, absolute, each, sqrt, where
+from qdot.algebra import Scalar, Scalars, Vec3, absolute, each, sqrt, where, where_needed
 from qdot.collision.hulls import Hulls
 from qdot.collision.support import chosen
 from qdot.collision.touch import FAR, NOT_TOLD, Touch
@@ -80,30 +80,45 @@ def plane_hull(hulls: Hulls) -> Callable[[Scalars, Transform, Scalars, Transform
     def narrow(a: Scalars, X_a: Transform, b: Scalars, X_b: Transform, margin: Scalar) -> list[Touch]:
         n = X_b.rotation.T @ axis(X_a, 2)
         limit = margin - axis(X_a, 2).dot(X_b.position - X_a.position)
-        apart, support = _APART * b[-1], hulls.convex(b).support
-        lowest, (x, y) = support(-n), _across(n)
-        beside = [Vec3(*row) for row in each(_ASLANT, lambda row: list(support(x * row[0] + y * row[1] - n)))]
-
-        def rated(rate: Callable[[Vec3], Scalar]) -> tuple[Scalar, Vec3]:
-            best: tuple[Scalar, Vec3] = (0.0, lowest)
-            for corner in beside:
-                rated = where(n.dot(corner) < limit, rate(corner - lowest), 0.0)
-                better = rated > best[0]
-                best = where(better, rated, best[0]), chosen(better, corner, best[1])
-            return best
-
-        square, farthest = rated(lambda v: v.dot(v))
-        aside = n.cross(farthest - lowest)
-        sides = rated(lambda v: aside.dot(v)), rated(lambda v: -aside.dot(v))
-        wide = apart * aside.norm()
-        found = [(square > apart * apart, farthest), *((rate > wide, corner) for rate, corner in sides)]
+        support = hulls.convex(b).support
+        lowest = support(-n)
+        others = where_needed(
+            n.dot(lowest) < limit,
+            (n, lowest, limit),
+            lambda given: _others(support, _APART * b[-1], *given),
+            [(0.0, lowest)] * (CORNERS - 1),
+        )
         touches = [below(X_a, X_b @ lowest)]
-        for is_there, corner in found:
+        for is_there, corner in others:
             touch = below(X_a, X_b @ corner)
-            touches.append(Touch(where(is_there, touch.distance, FAR), touch.position, touch.normal))
+            touches.append(Touch(where(is_there > 0.5, touch.distance, FAR), touch.position, touch.normal))
         return touches
 
     return narrow
+
+
+def _others(
+    support: Callable[[Vec3], Vec3], apart: Scalar, n: Vec3, lowest: Vec3, limit: Scalar
+) -> list[tuple[Scalar, Vec3]]:
+    """Of corners of a hull below a plane with this normal that lie beside the lowest: the farthest, and those farthest
+    to both sides of it; each after 1 where it is far enough from the lowest, else 0."""
+    x, y = _across(n)
+    beside = [Vec3(*row) for row in each(_ASLANT, lambda row: list(support(x * row[0] + y * row[1] - n)))]
+
+    def rated(rate: Callable[[Vec3], Scalar]) -> tuple[Scalar, Vec3]:
+        best: tuple[Scalar, Vec3] = (0.0, lowest)
+        for corner in beside:
+            rated = where(n.dot(corner) < limit, rate(corner - lowest), 0.0)
+            better = rated > best[0]
+            best = where(better, rated, best[0]), chosen(better, corner, best[1])
+        return best
+
+    square, farthest = rated(lambda v: v.dot(v))
+    aside = n.cross(farthest - lowest)
+    sides = rated(lambda v: aside.dot(v)), rated(lambda v: -aside.dot(v))
+    wide = apart * aside.norm()
+    found = [(square > apart * apart, farthest), *((rate > wide, corner) for rate, corner in sides)]
+    return [(where(is_there, 1.0, 0.0), corner) for is_there, corner in found]
 
 
 def _across(n: Vec3) -> tuple[Vec3, Vec3]:
