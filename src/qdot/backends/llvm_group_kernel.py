@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from qdot.backends.llvm_arrays import fill, lanes, spread
 from qdot.backends.llvm_groups import GROUP
-from qdot.backends.llvm_kernel import FENCED, FIELDS, IN_NATURAL_ORDER
+from qdot.backends.llvm_kernel import FENCED, IN_NATURAL_ORDER, REFERRED_TO, described
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.program import Port, Program
@@ -24,9 +24,7 @@ def grouped_kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         *IN_NATURAL_ORDER,
         *_taken(program, v),
         *_given(program, v, inputs),
-        "declare i64 @llvm.umin.i64(i64, i64)",
-        "!0 = !{i32 1}",  # what !nontemporal refers to
-        "!1 = !{}",  # what !invariant.load refers to
+        *REFERRED_TO,
         fill(v, sorts=True),
         spread(v, sorts=True),
     ]
@@ -122,10 +120,9 @@ def _of_a_vector(name: str, v: Vectors, first: int, ports: Sequence[Port]) -> li
         f"  %left = call i64 @llvm.umin.i64(i64 %rest, i64 {v.width})",
         *lanes(v.width),
     ]
-    for k in range(first, first + len(ports)):
-        for j, field in enumerate(FIELDS):
-            lines.append(f"  %at{k}.{j} = getelementptr i64, ptr %ports, i64 {len(FIELDS) * k + j}")
-            lines.append(f"  %{field}{k} = load {'ptr' if field == 'base' else 'i64'}, ptr %at{k}.{j}")
+    numbers = range(first, first + len(ports))
+    lines += described(numbers)
+    for k in numbers:
         lines.append(f"  %start{k} = mul i64 %first, %row{k}")
         lines.append(f"  %here{k} = getelementptr {v.scalar}, ptr %base{k}, i64 %start{k}")
     return lines

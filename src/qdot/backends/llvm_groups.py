@@ -38,14 +38,17 @@ def cut(program: Program) -> tuple[list[Stretch], tuple[int, ...]]:
     found: list[Stretch] = []
     pools: list[int] = []
     part: list[Instruction] = []
+    length = 0
     for step in program.body.code:
         is_pooled = step.op == "scan" and Pool.of(step, constants, GROUP) is not None
-        if part and (is_pooled or (step.op in BLOCKS and sum(map(_length, part)) + _length(step) > PART)):
+        length += _length(step)
+        if part and (is_pooled or (step.op in BLOCKS and length > PART)):
             found.append(Stretch(tuple(part)))
-            part = []
+            part, length = [], _length(step)
         if is_pooled:
             pools.append(len(found))
             found.append(Stretch((step,)))
+            length = 0
         else:
             part.append(step)
     return [*found, Stretch(tuple(part))], tuple(pools)

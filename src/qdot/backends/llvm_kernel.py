@@ -12,6 +12,8 @@ an output `EFFORT`, has a second entry, `ordered`, which is told in what order t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from qdot.backends.llvm_arrays import fill, lanes, spread
 from qdot.backends.llvm_groups import tells_effort
 from qdot.backends.llvm_math import Vectors
@@ -37,10 +39,7 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         "entry:",
         *([f"  %lanes = alloca [{W} x i64]", "  %natural = icmp eq ptr %order, null"] if sorts else []),
     ]
-    for k in range(len(ports)):
-        for j, name in enumerate(FIELDS):
-            lines.append(f"  %at{k}.{j} = getelementptr i64, ptr %ports, i64 {len(FIELDS) * k + j}")
-            lines.append(f"  %{name}{k} = load {'ptr' if name == 'base' else 'i64'}, ptr %at{k}.{j}")
+    lines += described(range(len(ports)))
     offset = 0
     for k, port in enumerate(program.inputs):
         lines.append(f"  %tile{k} = getelementptr {v.type}, ptr %tiles, i64 {offset}")
@@ -101,13 +100,27 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         "  br i1 %any, label %fence, label %done",
         *FENCED,
         *(IN_NATURAL_ORDER if sorts else ()),
-        "declare i64 @llvm.umin.i64(i64, i64)",
-        "!0 = !{i32 1}",  # what !nontemporal refers to
-        "!1 = !{}",  # what !invariant.load refers to
+        *REFERRED_TO,
         fill(v, sorts=sorts),
         spread(v, sorts=sorts),
     ]
 
+
+def described(ports: Iterable[int]) -> list[str]:
+    """What is told of ports with these numbers: %base0, %row0, %column0, %stream0 …"""
+    lines = []
+    for k in ports:
+        for j, name in enumerate(FIELDS):
+            lines.append(f"  %at{k}.{j} = getelementptr i64, ptr %ports, i64 {len(FIELDS) * k + j}")
+            lines.append(f"  %{name}{k} = load {'ptr' if name == 'base' else 'i64'}, ptr %at{k}.{j}")
+    return lines
+
+
+REFERRED_TO = (
+    "declare i64 @llvm.umin.i64(i64, i64)",
+    "!0 = !{i32 1}",  # by !nontemporal
+    "!1 = !{}",  # by !invariant.load
+)
 
 FENCED = (
     "fence:",

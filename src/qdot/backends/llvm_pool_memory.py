@@ -54,6 +54,7 @@ class PoolMemory:
 
     @contextmanager
     def names_of_its_own(self, part: int) -> Iterator[None]:
+        """While one part is written."""
         w = self.w
         known, paired, again, active = w.names, w.paired, w.again, w.active
         w.names, w.paired, w.again = known.copy(), {}, f"{again}.{part}"

@@ -50,7 +50,7 @@ class Cell:
 
 
 def candidates(corners: Floats) -> list[Cell]:
-    """The cells of a hull, in the order of `cell_of`."""
+    """The cells of a hull, in the order in which `located` numbers them."""
     n, found = grid_of(corners), []
     slack = ROUNDING * float(np.ptp(corners, axis=0).max())
     for k in range(3):
@@ -135,7 +135,7 @@ def _within(place: Scalar, n: Scalar) -> Scalar:
 
 
 def heights_at_ends(corners: Floats, n: int) -> Floats:
-    """For each cell of n by n of each side, in the order of `cell_of`, how far these corners reach at the four ends of
+    """For each cell of n by n of each side, numbered as by `located`, how far these corners reach at the four ends of
     the cell, as directions on the cube: (1, x, y) with the least x and y, then with the greatest y, the greatest x,
     both. Shape (6 n², 4) [m]."""
     x, y = np.meshgrid(*[np.linspace(-1.0, 1.0, n + 1)] * 2, indexing="ij")

@@ -11,6 +11,7 @@ some join two limbs, or loose bodies.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -201,8 +202,7 @@ def _with_rows(
         C = row.law.curvature(seen(row, a))
         J = [[{k: line[k] for k in limb if k in line} for line in row.J] for limb in limbs]
         if not row.limbs:
-            products = partial(_with_products, entries)
-            return [products((known[0], J[0], _times(C, J[0])))]
+            return [_with_products(entries, (known[0], J[0], _times(C, J[0])))]
         unread = [[dict.fromkeys(line, UNREAD) for line in lines] for lines in J]
         CJ = [
             where_needed(there > 0, (C, lines), lambda given: _times(*given), otherwise)
@@ -245,11 +245,11 @@ def limbs_of(model: Model) -> tuple[tuple[int, ...], ...]:
     """Freedoms from one branching of the tree to the next; none where the tree is not bushy, and limbs are short."""
     if not is_bushy(model):
         return ()
-    children = [[k for k, p in enumerate(model.dof_parents) if p == q] for q in range(-1, model.nv)]
+    children = Counter(model.dof_parents)
     limbs: list[list[int]] = []
     at: dict[int, int] = {}
     for k, parent in enumerate(model.dof_parents):
-        if parent >= 0 and len(children[parent + 1]) == 1:
+        if parent >= 0 and children[parent] == 1:
             at[k] = at[parent]
             limbs[at[k]].append(k)
         else:
