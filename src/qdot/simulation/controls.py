@@ -51,13 +51,13 @@ class Drive:
             f = with_time(given, 2, what)
             marked = getattr(given, "__qdot_compilable__", False)
             return Drive(nothing, compiled=f) if marked else Drive(nothing, called=f)
-        array = _numbers(given, what).astype(dtype)
+        array = _numbers(given, what)
         if array.shape == (size,) or (batch is not None and array.shape == (batch, size)):
-            return Drive(array)
+            return Drive(array.astype(dtype))
         if array.ndim == 2 and array.shape[1] == size:
-            return Drive(nothing, rows=array)
+            return Drive(nothing, rows=array.astype(dtype))
         if array.ndim == 3 and batch is not None and array.shape[0] == batch and array.shape[2] == size:
-            return Drive(nothing, rows=np.ascontiguousarray(array.transpose(1, 0, 2)))
+            return Drive(nothing, rows=array.transpose(1, 0, 2).astype(dtype, order="C"))
         wanted = f"({size},) held, (steps, {size})"
         if batch is not None:
             wanted += f", ({batch}, {size}) held, ({batch}, steps, {size})"
@@ -88,11 +88,12 @@ class Drive:
 
 
 def _numbers(given: Any, what: str) -> NDArray[np.float64]:
+    """An array of numbers: the given one itself, if it is one."""
     try:
         array = np.asarray(given)
         if array.dtype.kind not in "fiub":
             raise TypeError
-        array = array.astype(float)
+        array = array.astype(float, copy=False)
     except (TypeError, ValueError):
         raise ValueShapeError(f"{what} must be numbers or a function of (t, q, v), got {given!r}") from None
     if not np.isfinite(array).all():

@@ -5,6 +5,9 @@ between, but neither at the start nor at the end: then a contact was missed for 
 both together move farther in a step than the sum of the radii, for otherwise the balls at most graze, by the step
 itself (`crossings`); who they were is found out afterwards. Of two shapes of one mechanism it counts how they move
 beside its first body.
+
+Half of all pairs of a tumbling robot are that fast, but hardly any two will pass: velocities tell so, and poses after
+the step are worked out only where they do not.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from math import hypot
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4096
 """Steps in which somebody passed that are looked at together."""
+
+AHEAD = 2.0
+"""Times that shapes may move farther in a step than at the velocities before it, and still be seen."""
 
 
 class Passed(NamedTuple):
@@ -79,8 +85,8 @@ class Crossed(NamedTuple):
         thin, of = np.array([[thick] for _, thick in watched]), [pair for pair, _ in watched]
         asked = np.arange(len(self.times))[steps]
         for chunk in np.array_split(asked, -(-len(asked) // AT_ONCE)):
-            ends = (_centres(model, world_poses(model, list(q[chunk].T))) for q in (self.before, self.after))
-            start, end = (_beside(centres, of, chunk.shape) for centres in ends)
+            ends = (_centres(model, world_poses(model, _lanes(q[chunk]))) for q in (self.before, self.after))
+            start, end = (_beside(model, centres, len(chunk)) for centres in ends)
             for number, i in np.argwhere(_crosses(start, end, thin)):
                 one, two = (part_name(model, part) for part in of[number].parts)
                 run = None if self.runs is None else int(self.runs[chunk[i]])
@@ -93,19 +99,41 @@ def all_passed(model: Model, crossed: Sequence[Crossed]) -> tuple[Passed, ...]:
     return tuple(one for window in crossed for one in window.passed(model))
 
 
-def _beside(centres: Mapping[int, Vec3], of: Sequence[Pair], shape: tuple[int, ...]) -> Vec3:
-    """Where the second shape of each pair is beside the first, on lanes of pairs and of a shape."""
-    numbers = {name: k for k, name in enumerate(centres)}
-    first, second = ([numbers[id(pair.parts[k])] for pair in of] for k in (0, 1))
-    axes = zip(*centres.values(), strict=True)
-    lanes = [np.stack([np.broadcast_to(x, shape) for x in axis]) for axis in axes]
-    return Vec3(*(x[second] - x[first] for x in lanes))
+def _lanes(rows: Array) -> list[Any]:
+    """A lane for each column; of one row its numbers, which are quicker."""
+    return list(rows.T) if len(rows) > 1 else rows[0].tolist()
+
+
+def _beside(model: Model, centres: Mapping[int, Vec3], count: int) -> Vec3:
+    """Where the second shape of each pair is beside the first, on lanes of pairs and of so many steps."""
+    lanes = np.empty((3, len(centres), count))
+    for k, centre in enumerate(centres.values()):
+        for lane, x in zip(lanes, centre, strict=True):
+            lane[k] = x
+    first, second = _watched_parts(model).of_pairs
+    return Vec3(*(lanes[:, second] - lanes[:, first]))
 
 
 @lru_cache(maxsize=64)
 def watched_pairs(model: Model) -> list[tuple[Pair, float]]:
     """Pairs that could pass through each other, and how thick the two are together [m]."""
     return [(pair, _thickness(pair)) for pair in pairs(model) if _thickness(pair) > 0]
+
+
+class _Watched(NamedTuple):
+    """The shapes of all such pairs, each once, and which ones each pair has, (2, pairs)."""
+
+    parts: list[Part]
+    of_pairs: NDArray[np.int64]
+
+
+@lru_cache(maxsize=64)
+def _watched_parts(model: Model) -> _Watched:
+    of = [pair for pair, _ in watched_pairs(model)]
+    parts = {id(part): part for pair in of for part in pair.parts}
+    numbers = {name: k for k, name in enumerate(parts)}
+    of_pairs = np.array([[numbers[id(pair.parts[k])] for pair in of] for k in (0, 1)])
+    return _Watched(list(parts.values()), of_pairs)
 
 
 def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) -> Scalar:
@@ -116,39 +144,63 @@ def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) 
 
     start, ways = _centres(model, root_frame(model, q).places or world_poses(model, q)), _ways(model, q, v, dt)
 
-    def counted(given: tuple[list[Scalar], dict[int, Vec3], dict[_Point, Scalar]]) -> Scalar:
+    def asked(given: tuple[list[Scalar], dict[int, Vec3], dict[_Point, _Way]]) -> Scalar:
         after, start, ways = given
+        rows = [
+            [
+                *(x for part, p in zip(pair.parts, both, strict=True) for x in (*start[id(part)], *ways[p].along)),
+                *(thin, *(ways[p].length for p in both)),
+            ]
+            for (pair, thin), both in zip(watched, points, strict=True)
+        ]
+        some = scanned(rows, 0.0, lambda count, row: count + _may_pass(row))
+        return where_needed(some > 0, (after, start), counted, 0.0)
+
+    def counted(given: tuple[list[Scalar], dict[int, Vec3]]) -> Scalar:
+        after, start = given
         end = _centres(model, world_poses(model, after))
         rows = [
-            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin, *(ways[p] for p in both)]
-            for (pair, thin), both in zip(watched, points, strict=True)
+            [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin] for pair, thin in watched
         ]
         return scanned(rows, 0.0, lambda count, row: count + _passes(row))
 
     least: dict[_Point, float] = {}
     for (_, thin), both in zip(watched, points, strict=True):
         least.update((point, min(least.get(point, thin), thin)) for point in both)
-    farthest = reduce(maximum, (ways[point] * (2 / thin) for point, thin in least.items()))
-    return where_needed(farthest > 1, (list(after), start, ways), counted, 0.0)
+    farthest = reduce(maximum, (ways[point].length * (2 / thin) for point, thin in least.items()))
+    return where_needed(farthest > 1, (list(after), start, ways), asked, 0.0)
 
 
 def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
     """Of all shapes that could pass through others."""
-    parts = {id(part): part for pair, _ in watched_pairs(model) for part in pair.parts}
-    return {name: _place(X, part) for name, part in parts.items()}
+    return {id(part): _place(X, part) for part in _watched_parts(model).parts}
+
+
+def _may_pass(row: Scalars) -> Scalar:
+    """1 where two shapes could pass through each other, else 0: the centre of the first and its way, of the second, how
+    thick they are together, and how far both move."""
+
+    def heads_past(row: list[Scalar]) -> Scalar:
+        a, a_way, b, b_way = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
+        start, thin = b - a, row[12]
+        end = start + (b_way - a_way) * AHEAD
+        return where(_is_past(start, end, thin), where(start.dot(start) >= thin * thin, 1.0, 0.0), 0.0)
+
+    return where_needed(row[13] + row[14] > row[12], list(row), heads_past, 0.0)
 
 
 def _passes(row: Scalars) -> Scalar:
-    """The same from a row: centres of the first at start and end, of the second, how thick they are together, and how
-    far both move."""
+    """1 where two shapes passed through each other, else 0: centres of the first at start and end, of the second, and
+    how thick they are together."""
+    a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
+    start, end, thin = b - a, b_end - a_end, row[12]
+    return where_needed(_is_past(start, end, thin), (start, end, thin), lambda given: _crosses(*given), 0.0)
 
-    def crosses(row: list[Scalar]) -> Scalar:
-        a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
-        start, end, thin = b - a, b_end - a_end, row[12]
-        # With s, e from the nearest point on the way, d away, to its ends: start·end = d² - s e < d² < thin².
-        return where_needed(start.dot(end) < thin * thin, (start, end, thin), lambda given: _crosses(*given), 0.0)
 
-    return where_needed(row[13] + row[14] > row[12], list(row), crosses, 0.0)
+def _is_past(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
+    """Where a way that comes nearer to the origin than `thin` may have come past it: with s, e from its nearest point,
+    d away, to its ends, start·end = d² - s e < d² < thin²."""
+    return start.dot(end) < thin * thin
 
 
 def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
@@ -162,6 +214,13 @@ def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
 
 def _place(X: Sequence[Transform], part: Part) -> Vec3:
     return X[part.body] @ _middle(part)
+
+
+class _Way(NamedTuple):
+    """How a point moves in a step at the velocities before it, and how far [m]."""
+
+    along: Vec3
+    length: Scalar
 
 
 class _Point(NamedTuple):
@@ -183,14 +242,14 @@ def _points(model: Model) -> list[tuple[_Point, ...]]:
     return found
 
 
-def _ways(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Point, Scalar]:
-    """How far points move in a step [m]."""
+def _ways(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Point, _Way]:
+    """How points move in a step."""
     at = root_frame(model, q)
     X, V = at.places or world_poses(model, q), body_motions(model, at, v)
     found = {}
     for point in dict.fromkeys(point for both in _points(model) for point in both):
         way = (V[point.body] - V[point.beside]).at(X[point.body] @ point.place).lin * dt
-        found[point] = sqrt(way.dot(way))
+        found[point] = _Way(way, sqrt(way.dot(way)))
     return found
 
 
