@@ -8,8 +8,9 @@ import pytest
 
 import qdot
 from qdot.contact import Hard, Lcp, Penalty, Soft
-from qdot.errors import SimulationError
+from qdot.errors import SimulationError, ValueShapeError
 from qdot.simulation import Event, room
+from qdot.simulation.integrators import INTEGRATORS
 from qdot.simulation.simulate import Simulation
 from tests.contact.models import ball, scene
 
@@ -69,6 +70,22 @@ def test_runs_take_the_room_they_need(row, kind, batch, caplog):
     with pytest.raises(SimulationError, match=r"found no room.*room=\d+\).*leave it out") as error:
         qdot.simulate(row, moving(batch), 0.1, DT, contact=replace(kind, room=2))
     assert error.value.row == (None if batch is None else 0)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("kind", [Soft(), Penalty()], ids=str)
+def test_no_integrator_leaves_contacts_out(row, kind, integrator):
+    """Whatever an integrator asks of what is soft, accelerations or forces: what finds no room must reach the state.
+    Each ball begins 5 mm within the next."""
+    start = (-0.01 * np.arange(6.0), np.zeros(6))
+    if kind == Soft() and not INTEGRATORS[integrator].takes_soft:
+        with pytest.raises(ValueShapeError, match="as if nothing touched"):
+            Simulation(row, start, DT, contact=kind, integrator=integrator)
+        return
+    run = Simulation(row, start, DT, contact=kind, integrator=integrator)
+    run.advance(0.02)
+    assert taken(run) >= 5
+    same(run.trajectory, qdot.simulate(row, start, 0.02, DT, contact=replace(kind, room=8), integrator=integrator))
 
 
 @pytest.mark.parametrize("kind", [Soft(), Hard(solver="pgs")], ids=str)

@@ -17,6 +17,7 @@ from qdot.algorithms.limits import limited
 from qdot.collision.narrow import meeting
 from qdot.collision.pairs import pairs
 from qdot.contact.kinds import Hard, Impulse, Kind, Lcp, kind_of
+from qdot.contact.soft import Soft
 from qdot.errors import GeometryError, InertiaError, ModelError, UnknownNameError, ValueShapeError
 from qdot.model.model import Model
 from qdot.model.state import State
@@ -266,6 +267,12 @@ def integrator_for(contact: Kind | None, given: Any) -> Integrator:
             f"contact {name!r} is solved for the velocities at the end of a step, as the integrator 'semi-implicit "
             f"euler' has it, without implicit dampers; got {integrator.name!r}. Leave the integrator out, or take "
             "contact='soft' or 'penalty'"
+        )
+    if isinstance(contact, Soft) and not integrator.takes_soft:
+        raise ValueShapeError(
+            f"contact 'soft' is solved for accelerations, which the integrator {integrator.name!r} does not ask for: "
+            "it would act as if nothing touched. Leave the integrator out, take 'implicit velocity', 'rk4' or "
+            "'dormand-prince', or contact='penalty' or 'impulse'"
         )
     return integrator
 

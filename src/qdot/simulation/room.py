@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qdot.algebra import is_number
 from qdot.algebra.rounding import rounded_as
 from qdot.collision.narrow import meeting
 from qdot.contact.between import by_kind
@@ -109,7 +110,7 @@ def missed_in_step(
     # What comes after such a stage is not finite, and functions of it may be none.
     with suppress(ArithmeticError, ValueError), np.errstate(all="ignore"), rounded_as(window["q"].dtype.name):
         settled_step(own, integrator, phase, Inputs(control, tau, dt, guess=guess), dt, remembered)
-    return max((int(x) for x in own.missed), default=0)
+    return max((int(x) for x in own.missed if is_number(x)), default=0)  # others are seen along a derivative, again
 
 
 def found_no_room(run: Trajectory, row: int, kind: Kind | None, missed: int) -> SimulationError:

@@ -3,7 +3,7 @@ all soft."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -41,8 +41,11 @@ def softly(system: System, kind: Soft, phase: Phase, inputs: Inputs, total: list
     step must not pass for one."""
     problem, found = solved_at(system, kind, phase, inputs, total)
     system.missed.append(problem.missed)
-    a = [where(problem.missed > 0, inf, x) for x in found.a]
-    return Softly(a, {cause: found.joint_forces(cause) for cause in CAUSES})
+
+    def with_all(xs: Sequence[Scalar]) -> list[Scalar]:
+        return [where(problem.missed > 0, inf, x) for x in xs]
+
+    return Softly(with_all(found.a), {cause: with_all(found.joint_forces(cause)) for cause in CAUSES})
 
 
 def pushes(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> tuple[Problem, list[list[Scalar]]]:

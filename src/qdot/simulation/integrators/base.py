@@ -29,6 +29,8 @@ class Integrator(ABC):
     order: ClassVar[int]
     settles: ClassVar[bool] = False
     """Whether a step ends on the constraints by itself, so that nothing is projected or stabilised."""
+    takes_soft: ClassVar[bool] = True
+    """Whether forces that follow from the acceleration act in a step, as those of soft contact do."""
 
     def memory(self, system: System) -> list[float]:
         """What is remembered from step to step, as it is at the start."""

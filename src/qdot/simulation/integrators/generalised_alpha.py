@@ -52,6 +52,7 @@ class GeneralisedAlpha(Integrator):
     name = "generalised alpha"
     order = 2
     settles = True
+    takes_soft = False
 
     def __post_init__(self) -> None:
         if not is_number(self.spectral_radius) or not 0 <= self.spectral_radius <= 1:

@@ -40,6 +40,7 @@ class Rattle(Integrator):
     name = "rattle"
     order = 2
     settles = True
+    takes_soft = False
 
     def memory(self, system: System) -> list[float]:
         """The size of the last correction."""

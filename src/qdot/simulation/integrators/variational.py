@@ -42,6 +42,7 @@ class Variational(Integrator):
 
     name = "variational"
     order = 2
+    takes_soft = False
 
     def memory(self, system: System) -> list[float]:
         """The size of the last correction."""
