@@ -3,7 +3,9 @@
 Directions are points on the six sides of a cube, and each side has a grid of cells. For a direction n in a cell, a
 corner v is beaten by another one s everywhere in the cell if (v - s)·n < 0 at its middle by more than that can grow
 towards its edges. Taking for s the farthest corners at the middle and at the four ends of a cell leaves the few that
-can be farthest there. So a support point costs looking at these, however many corners the hull has.
+can be farthest there. So a support point costs looking at these, however many corners the hull has. Where they do not
+fill one row of a table, no fewer are needed; else pieces of the cell are asked in the same way, for a corner may be
+beaten by one here and by another there.
 
 About the normal of a face with many corners, as the end of a fine cylinder has, that would still be many, and contacts
 look just there. Such a cell has finer ones of its own, and so on: all but the one about the normal itself have few.
@@ -27,7 +29,11 @@ COARSE = 4
 """Cells along an edge of those by which most corners are left out first."""
 ROUNDING = 1e-12
 """Of the size: corners that are beaten by less are kept."""
-MANY = 10
+AT_ONCE = 5
+"""Corners of a row of a table, which are looked at together."""
+PIECES = 8
+"""Pieces along an edge of a cell that are asked which corners can be farthest."""
+MANY = 3 * AT_ONCE
 """Corners from which on a cell is parted."""
 FINER = 4
 """Finer cells along an edge of one that is parted."""
@@ -69,6 +75,8 @@ def candidates(corners: Floats) -> list[Cell]:
 
 def _parted(corners: Any, own: Any, at: tuple[float, float], width: float, slack: float, times: int) -> Cell:
     """A cell with its own corners, parted so many times at most where they are many."""
+    if len(own) > AT_ONCE:
+        own = own[_farthest_somewhere(corners[own], at, width, PIECES, slack).any(axis=(1, 2))]
     finer: list[Cell] = []
     if times and len(own) > MANY:
         w = width / FINER
@@ -78,8 +86,16 @@ def _parted(corners: Any, own: Any, at: tuple[float, float], width: float, slack
 
 
 def _kept(corners: Any, at: tuple[float, float], width: float, n: int, slack: float) -> Iterator[tuple[Any, Any]]:
-    """Of each cell of a square with n cells along an edge, directions (1, x, y) from `at` on: the corners that can be
-    farthest."""
+    """Of each cell of a square with n cells along an edge: the corners that can be farthest."""
+    kept = _farthest_somewhere(corners, at, width, n, slack)
+    for i in range(n):
+        for j in range(n):
+            yield (i, j), np.flatnonzero(kept[:, i, j])
+
+
+def _farthest_somewhere(corners: Any, at: tuple[float, float], width: float, n: int, slack: float) -> Any:
+    """Which corners can be farthest, in each cell of a square with n cells along an edge, directions (1, x, y) from
+    `at` on: shape (corners, n, n)."""
     e = width / (2 * n)
     heights, ends = (
         corners[:, 0, None, None]
@@ -93,9 +109,7 @@ def _kept(corners: Any, at: tuple[float, float], width: float, n: int, slack: fl
     for s in rivals:
         grows = sum(np.abs(corners[:, c, None, None] - corners[s, c]) for c in (1, 2))
         kept &= heights + e * grows >= np.take_along_axis(heights, s[None], axis=0) - slack
-    for i in range(n):
-        for j in range(n):
-            yield (i, j), np.flatnonzero(kept[:, i, j])
+    return kept
 
 
 class Located(NamedTuple):

@@ -7,7 +7,8 @@ hulls there are.
 
 Corners of a cell lie several to a row, so that choosing the best of them need not wait for the choice before, and so
 that a row fills one line of a cache: what takes the time of a support point is to fetch them. Those of one row that are
-missing are the cell's last again. Two rows lie one after the other; where there are more, finer cells have rows.
+missing are the cell's last again. Up to three rows lie one after the other; where there would be more, finer cells have
+rows.
 """
 
 from __future__ import annotations
@@ -20,13 +21,11 @@ from typing import TypeAlias
 import numpy as np
 
 from qdot.algebra import Rows, Scalar, Scalars, Vec3, absolute, iterated, looked_up, where, where_needed
-from qdot.collision.cells import Cell, Located, candidates, grid_of, heights_at_ends, located, part_of
+from qdot.collision.cells import AT_ONCE, Cell, Located, candidates, grid_of, heights_at_ends, located, part_of
 from qdot.collision.support import Convex, Directions, chosen
 from qdot.geometry import ConvexHull, Shape
 from qdot.geometry.quadrature import Floats
 
-AT_ONCE = 5
-"""Corners of a row: with one more number it is of sixteen."""
 ENDS = 8
 """Cells along a side of the cube by whose ends it is bounded how far a hull reaches."""
 SLACK = 1e-6

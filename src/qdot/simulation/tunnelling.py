@@ -2,18 +2,18 @@
 
 Two shapes hold balls about their middles. Along the straight way of one middle beside the other, the balls met in
 between, but neither at the start nor at the end: then a contact was missed for certain. That is looked for only where
-both together move farther in a step than the sum of the radii, for otherwise the balls at most graze, by the step
-itself (`crossings`); who they were is found out afterwards. Of two shapes of one mechanism it counts how they move
+one moves farther beside the other in a step than the sum of the radii, for otherwise the balls at most graze, by the
+step itself (`crossings`); who they were is found out afterwards. Of two shapes of one mechanism it counts how they move
 beside its first body.
 
-Half of all pairs of a tumbling robot are that fast, but hardly any two will pass: velocities tell so, and poses after
-the step are worked out only where they do not.
+Then one of the two moves farther than its own radius. Few do: feet and hands of a robot that tumbles, and of these
+velocities tell that hardly any will pass through another. Poses after the step are worked out only where they do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial
 from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -138,23 +138,12 @@ def _watched_parts(model: Model) -> _Watched:
 
 def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) -> Scalar:
     """How many pairs passed through each other in a step from (q, v) to the configuration `after`."""
-    watched, points = watched_pairs(model), _points(model)
-    if not watched:
-        return 0.0
-
-    start, ways = _centres(model, root_frame(model, q).places or world_poses(model, q)), _ways(model, q, v, dt)
-
-    def asked(given: tuple[list[Scalar], dict[int, Vec3], dict[_Point, _Way]]) -> Scalar:
-        after, start, ways = given
-        rows = [
-            [
-                *(x for part, p in zip(pair.parts, both, strict=True) for x in (*start[id(part)], *ways[p].along)),
-                *(thin, *(ways[p].length for p in both)),
-            ]
-            for (pair, thin), both in zip(watched, points, strict=True)
-        ]
-        some = scanned(rows, 0.0, lambda count, row: count + _may_pass(row))
-        return where_needed(some > 0, (after, start), counted, 0.0)
+    watched, moving = watched_pairs(model), _moving(model, q, v, dt)
+    some: Scalar = 0.0
+    for ball, others in _others(model).items():
+        given = some, moving[ball], [moving[other] for other in others]
+        radii = [ball.radius + other.radius for other in others]
+        some = where_needed(moving[ball].length > ball.radius, given, partial(_with_heading_past, radii), some)
 
     def counted(given: tuple[list[Scalar], dict[int, Vec3]]) -> Scalar:
         after, start = given
@@ -164,11 +153,8 @@ def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) 
         ]
         return scanned(rows, 0.0, lambda count, row: count + _passes(row))
 
-    least: dict[_Point, float] = {}
-    for (_, thin), both in zip(watched, points, strict=True):
-        least.update((point, min(least.get(point, thin), thin)) for point in both)
-    farthest = reduce(maximum, (ways[point].length * (2 / thin) for point, thin in least.items()))
-    return where_needed(farthest > 1, (list(after), start, ways), asked, 0.0)
+    start = _centres(model, root_frame(model, q).places or world_poses(model, q)) if watched else {}
+    return where_needed(some > 0, (list(after), start), counted, 0.0) if watched else 0.0
 
 
 def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
@@ -176,17 +162,18 @@ def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
     return {id(part): _place(X, part) for part in _watched_parts(model).parts}
 
 
-def _may_pass(row: Scalars) -> Scalar:
-    """1 where two shapes could pass through each other, else 0: the centre of the first and its way, of the second, how
-    thick they are together, and how far both move."""
+def _with_heading_past(radii: Sequence[float], given: tuple[Scalar, _Moving, list[_Moving]]) -> Scalar:
+    """How many there were, and how many balls one could pass through besides, of those that it may meet: with the radii
+    of both together."""
+    some, one, others = given
+    rows = [[*other.at, *other.way, thin * thin] for other, thin in zip(others, radii, strict=True)]
 
-    def heads_past(row: list[Scalar]) -> Scalar:
-        a, a_way, b, b_way = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
-        start, thin = b - a, row[12]
-        end = start + (b_way - a_way) * AHEAD
-        return where(_is_past(start, end, thin), where(start.dot(start) >= thin * thin, 1.0, 0.0), 0.0)
+    def heads_past(some: Scalar, row: list[Scalar]) -> Scalar:
+        start, way, square = Vec3(*row[:3]) - one.at, Vec3(*row[3:6]) - one.way, row[6]
+        outside = (way.dot(way) > square) & (start.dot(start) >= square)
+        return some + where(outside & _is_past(start, start + way * AHEAD, square), 1.0, 0.0)
 
-    return where_needed(row[13] + row[14] > row[12], list(row), heads_past, 0.0)
+    return scanned(rows, some, heads_past)
 
 
 def _passes(row: Scalars) -> Scalar:
@@ -194,13 +181,13 @@ def _passes(row: Scalars) -> Scalar:
     how thick they are together."""
     a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
     start, end, thin = b - a, b_end - a_end, row[12]
-    return where_needed(_is_past(start, end, thin), (start, end, thin), lambda given: _crosses(*given), 0.0)
+    return where_needed(_is_past(start, end, thin * thin), (start, end, thin), lambda given: _crosses(*given), 0.0)
 
 
-def _is_past(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
+def _is_past(start: Vec3, end: Vec3, square: Scalar) -> Scalar:
     """Where a way that comes nearer to the origin than `thin` may have come past it: with s, e from its nearest point,
-    d away, to its ends, start·end = d² - s e < d² < thin²."""
-    return start.dot(end) < thin * thin
+    d away, to its ends, start·end = d² - s e < d² < thin², the square."""
+    return start.dot(end) < square
 
 
 def _crosses(start: Vec3, end: Vec3, thin: Scalar) -> Scalar:
@@ -216,40 +203,45 @@ def _place(X: Sequence[Transform], part: Part) -> Vec3:
     return X[part.body] @ _middle(part)
 
 
-class _Way(NamedTuple):
-    """How a point moves in a step at the velocities before it, and how far [m]."""
+class _Moving(NamedTuple):
+    """Where a ball is before a step, how it moves in it at the velocities there, and how far [m]."""
 
-    along: Vec3
+    at: Vec3
+    way: Vec3
     length: Scalar
 
 
-class _Point(NamedTuple):
-    """The middle of a shape, by its body and its place there, and the body beside which its motion counts."""
+class _Ball(NamedTuple):
+    """Within a shape: its body, the body beside which its motion counts, its middle there, and its radius [m]."""
 
     body: int
     beside: int
-    place: Vec3
+    middle: Vec3
+    radius: float
 
 
 @lru_cache(maxsize=64)
-def _points(model: Model) -> list[tuple[_Point, ...]]:
-    """Of the two shapes of each pair."""
-    first, found = _first_bodies(model), []
+def _others(model: Model) -> dict[_Ball, list[_Ball]]:
+    """Of each ball, those that it may pass through."""
+    first, found = _first_bodies(model), dict[_Ball, list[_Ball]]()
     for pair, _ in watched_pairs(model):
         trees = {first[part.body] for part in pair.parts}
         beside = trees.pop() if len(trees) == 1 else 0
-        found.append(tuple(_Point(part.body, beside, _middle(part)) for part in pair.parts))
+        one, two = (_Ball(part.body, beside, _middle(part), _inner_radius(part.shape) or 0.0) for part in pair.parts)
+        found.setdefault(one, []).append(two)
+        found.setdefault(two, []).append(one)
     return found
 
 
-def _ways(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Point, _Way]:
-    """How points move in a step."""
+def _moving(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Ball, _Moving]:
+    """How balls move in a step."""
     at = root_frame(model, q)
     X, V = at.places or world_poses(model, q), body_motions(model, at, v)
     found = {}
-    for point in dict.fromkeys(point for both in _points(model) for point in both):
-        way = (V[point.body] - V[point.beside]).at(X[point.body] @ point.place).lin * dt
-        found[point] = _Way(way, sqrt(way.dot(way)))
+    for ball in _others(model):
+        middle = X[ball.body] @ ball.middle
+        way = (V[ball.body] - V[ball.beside]).at(middle).lin * dt
+        found[ball] = _Moving(middle, way, sqrt(way.dot(way)))
     return found
 
 
