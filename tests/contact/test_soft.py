@@ -13,6 +13,7 @@ import qdot
 from qdot.algorithms.configuration import retract
 from qdot.algorithms.rnea import newton_euler
 from qdot.contact import soft_contacts
+from qdot.contact.between import by_kind, by_kind_but_for_friction
 from qdot.contact.soft import Soft, soft_problem
 from qdot.contact.soft_contacts import parted, parting_freedoms
 from tests.formats.corpora import mjcf_files
@@ -192,6 +193,37 @@ def test_contacts_that_share_places_push_as_those_that_do_not(cone, monkeypatch)
         one, two = (problem.solved([np.zeros(STATES)] * model.nv).joint_forces() for problem in (alone, shared))
     # Newton's method ends where rounding does; forces are up to 1e4.
     np.testing.assert_allclose(np.array(one), np.array(two), rtol=1e-7, atol=1e-6)
+
+
+ROUGH_AND_SMOOTH = """
+<mujoco><option cone="{cone}" timestep="0.002" integrator="implicitfast"/><worldbody>
+  <geom type="plane" size="2 2 1" friction="0.7"/>
+  <body pos="0 0 0.099"><freejoint/><geom type="sphere" size="0.1" friction="0.1"/></body>
+  <body pos="0.15 0.02 0.098"><freejoint/><geom type="sphere" size="0.1" friction="0.3"/></body>
+  <body pos="0.07 0.1 0.21"><freejoint/><geom type="sphere" size="0.09" friction="0.5"/></body>
+  <body pos="0.07 -0.06 0.23"><freejoint/><geom type="sphere" size="0.09" friction="1.5"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_pairs_that_differ_by_friction_share_places(cone):
+    """Each with its own, against MuJoCo: balls that lie on each other and slide, 30 steps."""
+    text = ROUGH_AND_SMOOTH.format(cone=cone)
+    model, m = qdot.load(text), mujoco.MjModel.from_xml_string(text)
+    sharing = parted(model, 256).sharing
+    assert len(by_kind(sharing)) == 3
+    assert len(by_kind_but_for_friction(sharing)) == 1
+    m.opt.tolerance, m.opt.iterations, m.opt.ls_tolerance, m.opt.ls_iterations = 0, 100, 1e-10, 100
+    d, bridge = mujoco.MjData(m), qdot.convert.mujoco(model, m)
+    d.qvel[:] = np.random.default_rng(5).normal(size=m.nv) * 0.3
+    start = bridge.q_from(d.qpos), bridge.v_from(d.qpos, d.qvel)
+    run = qdot.simulate(model, start, 30 * 0.002, 0.002, contact=Soft(1e-13), integrator="implicit velocity")
+    slid = 0
+    for k in range(1, 31):
+        mujoco.mj_step(m, d)
+        slid += d.ncon
+        np.testing.assert_allclose(run.v[k], bridge.v_from(d.qpos, d.qvel), atol=1e-7)
+    assert slid > 60
 
 
 def test_rows_between_bodies_leave_out_what_moves_both():

@@ -52,10 +52,10 @@ def _ordered(program: Program, v: Vectors, tile: Tile, inputs: int) -> list[str]
     ]
     before = "group"
     for k in range(last + 1):
-        if k in tile.parts.pools:
+        for scan in tile.parts.pools.get(k, ()):
             lines += [
-                f"  %tile.searched{k} = getelementptr {v.type}, ptr %tiles, i64 {inputs}",
-                *_call(program, v, f"searched{k}", "%tiles", "%vectors"),
+                f"  %tile.searched{scan} = getelementptr {v.type}, ptr %tiles, i64 {inputs}",
+                *_call(program, v, f"searched{scan}", "%tiles", "%vectors"),
             ]
         rows = f"ptr %ports, ptr %memory.part{k}, i64 %row.part{k}, i64 %end, ptr %order"
         first, then = ([f"  call void @{name}({rows})"] for name in ("taken", "given"))

@@ -35,8 +35,8 @@ class Parts:
     """Of rolled code: in places of their own."""
     in_groups: bool = False
     """Whether each part is run for a group of vectors before the next one is, see `llvm_groups`."""
-    pools: tuple[int, ...] = ()
-    """Parts that are one `scan` each, pooled for a group."""
+    pools: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """By the number of a part, the first results of each `scan` that is pooled for a group and searched before it."""
 
     @staticmethod
     def of(program: Program) -> Parts:

@@ -91,29 +91,22 @@ class Writer(Regions):
         self._reserve(straight)
         defined = {r: step for step in body.code for r in step.results}
         for k, stretch in enumerate(parts.code):
+            for scan in parts.pools.get(k, ()):
+                self._searched(next(step for step in straight if scan in step.results))
             self.lines, self.label, self.paired = [], "entry", {}
             if stretch.turns > 1:
                 loop(self, k, defined, self.places)
-            elif k in parts.pools:
-                self._pooled(k, stretch.code[0], defined)
             else:
                 self._straight(stretch.code, defined)
             written.append(self.lines)
         return written
 
-    def _pooled(self, k: int, step: Instruction, defined: Mapping[int, Instruction]) -> None:
-        """A part that is pooled for a group: a function of its own, and what comes last."""
-        pool = self.tile.pools[step.results[0]]
+    def _searched(self, step: Instruction) -> None:
+        """What a pooled scan finds for a whole group: a function of its own."""
+        scan = step.results[0]
         self.lines, self.label, self.paired = [], "entry", {}
-        searching(self, step, *pool)
-        self.more += self._function(f"searched{k}", "noinline ", self.lines, ", i64 %g")
-        self.lines, self.label, self.paired = [], "entry", {}
-        for a in dict.fromkeys(a for a in self.tile.parts.reads(step) if a in defined):
-            self.fetch_later(a, defined[a])
-        results = taking(self, step, *pool)
-        for r, name in zip(step.results, results, strict=True):
-            for place in self.places.get(r, ()):
-                self.store(name, place)
+        searching(self, step, *self.tile.pools[scan])
+        self.more += self._function(f"searched{scan}", "noinline ", self.lines, ", i64 %g")
 
     def _straight(self, code: Sequence[Instruction], defined: Mapping[int, Instruction]) -> None:
         here: set[int] = set()
@@ -309,14 +302,17 @@ class Writer(Regions):
         Where few lanes need a turn, and it is long, turns are pooled; where it is known which turns are needed, the
         loop goes through these."""
         turns, block = step.extra
+        pool = self.tile.pools.get(step.results[0])
+        if pool is not None and pool[0].group > 1:  # it was searched before this part
+            self.names.update(zip(step.results, taking(self, step, *pool), strict=True))
+            return
         T, columns = self.vectors.type, columns_of(step)
         carried = [self.names[a] for a in step.args[turns * len(columns) :]]
         for a in dict.fromkeys(self.tile.same.get(a, a) for column in columns for a in column):
             if a not in self.values and self.tile.rows[a] not in self.places.get(a, ()):
                 self.store(self.names[a], self.tile.rows[a])
-        if step.results[0] in self.tile.pools:
-            results = pooled(self, step, *self.tile.pools[step.results[0]])
-            self.names.update(zip(step.results, results, strict=True))
+        if pool is not None:
+            self.names.update(zip(step.results, pooled(self, step, *pool), strict=True))
             return
         if step.results[0] in self.tile.lists.read:
             through_list(self, step, self.tile.lists.read[step.results[0]], carried)

@@ -74,7 +74,7 @@ class Tile:
         for value in _read_by_turns(program, same, unkept):
             rows[value] = slots.get(value, size)
             size += value not in slots
-        constants, own = constants_of(program), [parts.code[k].code[0].results[0] for k in parts.pools]
+        constants, own = constants_of(program), {scan for scans in parts.pools.values() for scan in scans}
         pools: dict[int, tuple[Pool, int]] = {}
         scratch = 0
         for step in steps(program.body):

@@ -39,7 +39,7 @@ BLOCK = 512
 """Rows that run all steps before the next ones begin. The more there are, the more alike are those that share a vector;
 states of so many quadrupeds are some 0.6 MB, and stay in the cache."""
 
-EFFORTS = 256
+EFFORTS = 512
 """Efforts that are told apart: 0, 1, …; higher ones are taken for the last."""
 
 

@@ -39,19 +39,22 @@ Kinds: TypeAlias = tuple[type[Shape], type[Shape]]
 
 
 class Kind(NamedTuple):
-    """What pairs share that have one law."""
+    """What pairs share that have one law; without friction, all but that."""
 
     dimension: int
-    friction: tuple[float, ...]
+    friction: tuple[float, ...] | None
     softness: Softness
     friction_solref: tuple[float, ...]
     margin: float
 
     @staticmethod
     def of(pair: Pair) -> Kind:
-        n = pair.dimension
-        friction = tuple(max(x, LEAST_FRICTION) for x in pair.friction[: n - 1])
-        return Kind(n, friction, pair.softness, pair.friction_solref, pair.margin)
+        return Kind(pair.dimension, friction_of(pair), pair.softness, pair.friction_solref, pair.margin)
+
+
+def friction_of(pair: Pair) -> tuple[float, ...]:
+    """Along each row of a touch that has friction."""
+    return tuple(max(x, LEAST_FRICTION) for x in pair.friction[: pair.dimension - 1])
 
 
 def by_kind(pairs: Sequence[Pair]) -> dict[Kind, list[Pair]]:
@@ -62,13 +65,24 @@ def by_kind(pairs: Sequence[Pair]) -> dict[Kind, list[Pair]]:
     return kinds
 
 
+def by_kind_but_for_friction(pairs: Sequence[Pair]) -> dict[Kind, list[Pair]]:
+    """Pairs that share a law, or all of it but friction: the kind has none then, and each pair its own."""
+    alike: dict[Kind, dict[Kind, list[Pair]]] = {}
+    for kind, own in by_kind(pairs).items():
+        alike.setdefault(kind._replace(friction=None), {})[kind] = own
+    return {
+        next(iter(kinds)) if len(kinds) == 1 else one: [pair for own in kinds.values() for pair in own]
+        for one, kinds in alike.items()
+    }
+
+
 @dataclass(frozen=True)
 class Place:
     """A touch of two bodies, known by their numbers: its distance, FAR where there is none, position and normal; and 1
     where neither body hangs on the other, so that limbs are joined, else 0.
 
     `tangent` are the three numbers of the touch's own, zeros where it tells none; none at all where no pair of a kind
-    tells one."""
+    tells one. `friction` is that of its pair, where a kind has none."""
 
     distance: Scalar
     position: Vec3
@@ -77,6 +91,7 @@ class Place:
     second: Scalar
     across: Scalar
     tangent: tuple[Scalar, ...] = ()
+    friction: tuple[Scalar, ...] = ()
 
     holds_scalars: ClassVar[bool] = True
 
@@ -107,6 +122,11 @@ class Place:
         return [where(body == k, 1.0, 0.0) for k in range(len(model.bodies) + 1)]
 
 
+def friction_at(place: Place, kind: Kind) -> Sequence[Scalar]:
+    """Along each row that has it, of a place of this kind."""
+    return place.friction if kind.friction is None else kind.friction
+
+
 class Filled(NamedTuple):
     """The places of one kind, and how many touches found none."""
 
@@ -123,7 +143,9 @@ def filled(model: Model, kind: Kind, of: Sequence[Pair], X: Sequence[Transform],
     known = _Known.of(of)
     groups = _by_meeting(of, known)
     tangent = (0.0, 0.0, 0.0) if any(found.tells_tangent for found, _ in groups) else ()
-    state: State = ([Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0, 0.0, tangent)] * room, 0.0)
+    friction = (0.0,) * (kind.dimension - 1) if kind.friction is None else ()
+    nothing = Place(FAR, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 1.0), 0.0, 0.0, 0.0, tangent, friction)
+    state: State = [nothing] * room, 0.0
     for found, alike in groups:
         shapes = alike[0].first.shape, alike[0].second.shape
         kinds = type(shapes[0]), type(shapes[1])
@@ -135,7 +157,9 @@ def filled(model: Model, kind: Kind, of: Sequence[Pair], X: Sequence[Transform],
         ) -> State:
             return _with_touches(state, row, found, kinds, counts, kind.margin)
 
-        state = scanned([_row(model, pair, X, known) for pair in alike], state, turn)
+        own = [friction_of(pair) if kind.friction is None else () for pair in alike]
+        rows = [[*_row(model, pair, X, known), *more] for pair, more in zip(alike, own, strict=True)]
+        state = scanned(rows, state, turn)
     places, count = state
     return Filled(places, where(count > room, count - room, 0.0))
 
@@ -226,8 +250,9 @@ def _with_touches(
         state, row = given
         X_a, X_b, (a, b, *_) = read(row)
         (first, second, across), told = row[BOUNDS:BODIES], bool(state[0][0].tangent)
+        friction = tuple(row[len(row) - len(state[0][0].friction) :])
         touches = [
-            Place(x.distance, x.position, x.normal, first, second, across, tuple(x.tangent) if told else ())
+            Place(x.distance, x.position, x.normal, first, second, across, tuple(x.tangent) if told else (), friction)
             for x in found.function(a, X_a, b, X_b, margin)
         ]
         nearest = reduce(minimum, (touch.distance for touch in touches))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Generic, TypeAlias, TypeVar
 
-from qdot.algebra import Mat3, Scalar, Scalars, Vec3, scanned, where_needed
+from qdot.algebra import Mat3, Scalar, Scalars, Vec3, is_number, map_scalars, scalars_in, scanned, where_needed
 from qdot.algebra.linalg import Matrix
 from qdot.algebra.sparse import Row
 from qdot.algebra.vec import Sym3
@@ -136,18 +136,27 @@ class Rowed(_Acting):
 
     @property
     def row(self) -> list[Scalar]:
-        return [self.law.D, *self.wanted, self.number, *self.limbs, *(x for line in self.J for x in line.values())]
+        entries = (x for line in self.J for x in line.values())
+        return [self.law.D, *self._told, *self.wanted, self.number, *self.limbs, *entries]
+
+    @property
+    def _told(self) -> list[Scalar]:
+        """What of the law beside D is not known beforehand: the friction of contacts that have their own."""
+        return [x for x in scalars_in(replace(self.law, D=0.0)) if not is_number(x)]
 
     def of_row(self, row: Sequence[Scalar]) -> Rowed:
         left = iter(row)
-        D, wanted, number = next(left), [next(left) for _ in self.wanted], next(left)
+        D = next(left)
+        law = replace(map_scalars(lambda x: x if is_number(x) else next(left), replace(self.law, D=0.0)), D=D)
+        wanted, number = [next(left) for _ in self.wanted], next(left)
         limbs = [next(left) for _ in self.limbs]
         J = [{k: next(left) for k in line} for line in self.J]
-        return Rowed(J, wanted, replace(self.law, D=D), number, self.across, limbs)
+        return Rowed(J, wanted, law, number, self.across, limbs)
 
     @property
     def likeness(self) -> tuple[object, ...]:
-        return tuple(map(tuple, self.J)), replace(self.law, D=1.0)
+        law = map_scalars(lambda x: x if is_number(x) else None, replace(self.law, D=0.0))
+        return tuple(map(tuple, self.J)), type(law), tuple(scalars_in(law))
 
 
 FEW = 2

@@ -28,9 +28,9 @@ from qdot.spatial import Force, Inertia, Motion
 
 S = TypeVar("S")
 
-BETWEEN, ITSELF, JOINED = 4, 64.0, 64.0
-"""Of efforts: turns that take as long as a contact between bodies; more than what has none comes to; and more again
-where limbs are joined."""
+BETWEEN, ITSELF, JOINED = 2, 128.0, 128.0
+"""Of efforts: turns that count as a contact between bodies; more than what has none comes to; and more again, than
+sixty contacts come to, where limbs are joined."""
 
 
 @dataclass(frozen=True)

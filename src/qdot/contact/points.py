@@ -220,7 +220,7 @@ def _of_place(model: Model, at: Frames, kind: Kind, place: Place, reach: Scalar,
     nothing = [dict.fromkeys(freedoms, 0.0) for _ in range(kind.dimension)]
     J = where_needed(place.distance < FAR, place, built, nothing)
     gap = place.distance - kind.margin
-    return Point(J, kind.friction, gap, _present(J[0], gap, reach), place.touch)
+    return Point(J, kind.friction or (), gap, _present(J[0], gap, reach), place.touch)
 
 
 def _present(normal: Row, gap: Scalar, reach: Scalar) -> Scalar:

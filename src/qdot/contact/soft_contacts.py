@@ -15,6 +15,7 @@ from qdot.algebra import (
     absolute,
     each,
     is_zero,
+    map_scalars,
     maximum,
     scalars_in,
     sqrt,
@@ -28,7 +29,15 @@ from qdot.collision.narrow import bounding_radius, has_closed_form, meeting, siz
 from qdot.collision.pairs import Pair, pairs
 from qdot.collision.touch import FAR, Touch
 from qdot.collision.vectors import axis
-from qdot.contact.between import Kind, Place, by_kind, filled, freedoms_moving
+from qdot.contact.between import (
+    Kind,
+    Place,
+    by_kind_but_for_friction,
+    filled,
+    freedoms_moving,
+    friction_at,
+    friction_of,
+)
 from qdot.contact.constraints import Ground, Rowed, plus, six
 from qdot.contact.newton import limbs_of
 from qdot.contact.soft_laws import Ellipse, Law, Pyramid
@@ -82,27 +91,29 @@ def touches_of(pair: Pair, X: Sequence[Transform], *, ahead: bool = False) -> li
     return found(sizes_of(a.shape), poses[0], sizes_of(b.shape), poses[1], pair.margin)
 
 
-def stiffness_of(model: Model, kind: Kind, distance: Scalar, weight: Scalar) -> tuple[Scalar, Scalar]:
+def stiffness_of(
+    model: Model, kind: Kind, friction: Sequence[Scalar], distance: Scalar, weight: Scalar
+) -> tuple[Scalar, Scalar]:
     """D of a contact's law between bodies of these weights, zero where they do not touch; and its impedance."""
     beyond, is_flat = distance - kind.margin, kind.dimension > 1 and not _is_round(model)
-    D, d = resistance(kind.softness, beyond, weight * (1 + kind.friction[0] ** 2) if is_flat else weight)
-    return where(beyond < 0, D / (2 * _opening(model, kind) ** 2) if is_flat else D, 0.0), d
+    D, d = resistance(kind.softness, beyond, weight * (1 + friction[0] ** 2) if is_flat else weight)
+    return where(beyond < 0, D / (2 * _opening(model, friction) ** 2) if is_flat else D, 0.0), d
 
 
-def law_of(model: Model, kind: Kind, D: Scalar) -> Law:
+def law_of(model: Model, kind: Kind, friction: Sequence[Scalar], D: Scalar) -> Law:
     """How a contact answers."""
     if kind.dimension > 1 and _is_round(model):
-        return Ellipse(D, kind.friction, _opening(model, kind))
-    return Pyramid(D, kind.friction)
+        return Ellipse(D, friction, _opening(model, friction))
+    return Pyramid(D, friction)
 
 
 def _is_round(model: Model) -> bool:
     return model.description.options.cone == "elliptic"
 
 
-def _opening(model: Model, kind: Kind) -> float:
+def _opening(model: Model, friction: Sequence[Scalar]) -> Scalar:
     """μ of the cone where friction is as stiff as the normal."""
-    return kind.friction[0] / root(max(model.description.options.impratio, TINY))
+    return friction[0] / root(max(model.description.options.impratio, TINY))
 
 
 def wanted_of(
@@ -178,7 +189,7 @@ def on_ground(model: Model, of: Moving, dt: Scalar) -> OnGround:
         level, turns = _level(pair), isinstance(pair.second.shape, Capsule)  # along whose axis friction is measured
         for spot in _spots(model, pair, of, dt):
             overlap = maximum(overlap, -spot.distance)
-            law, number = law_of(model, kind, spot.D), len(found) + 1.0
+            law, number = law_of(model, kind, friction_of(pair), spot.D), len(found) + 1.0
             found.append(Ground(body, spot.X, spot.wanted, law, level, turns, number))
     return OnGround(found, overlap)
 
@@ -203,7 +214,7 @@ def _spots(model: Model, pair: Pair, of: Moving, dt: Scalar) -> list[_Spot]:
         place, V, turned = given
         spots = []
         for touch in touches_of(pair, [place if k == body else X for k, X in enumerate(of.X)]):
-            D, d = stiffness_of(model, kind, touch.distance, weight)
+            D, d = stiffness_of(model, kind, friction_of(pair), touch.distance, weight)
             X = Transform(contact_frame(touch) * side, touch.position)
             rates = six(X.inv() @ V)[: kind.dimension]
             wanted = plus(wanted_of(model, kind, touch.distance, d, rates, dt), six(X.inv() @ turned))
@@ -255,7 +266,7 @@ def between_bodies(model: Model, of: Moving, dt: Scalar, room: int | None) -> Be
     missed: Scalar = 0.0
     overlap: Scalar = 0.0
     room = first_room(model) if room is None else room
-    for kind, alike in by_kind(parted(model, MOST_ALONE).sharing).items():
+    for kind, alike in by_kind_but_for_friction(parted(model, MOST_ALONE).sharing).items():
         places, more = filled(model, kind, alike, of.X, min(room, _count(alike)))
         missed = missed + more
         for place in places:
@@ -277,10 +288,10 @@ def _rowed(
     n, m, limbs = kind.dimension, len(freedoms), limbs_of(model)
 
     def built(row: list[Scalar]) -> list[Scalar]:
-        distance, position, normal, (first, second, across) = row[0], Vec3(*row[1:4]), Vec3(*row[4:7]), row[7:10]
-        place = Place(distance, position, normal, first, second, across, tuple(row[10:]))
+        entries = iter(row)
+        place: Place = map_scalars(lambda _: next(entries), places[0])
         J = place_rows(model, of.at, place, n, freedoms)
-        D, d = stiffness_of(model, kind, place.distance, place.weight(model, of.weights))
+        D, d = stiffness_of(model, kind, friction_at(place, kind), place.distance, place.weight(model, of.weights))
         wanted = plus(wanted_of(model, kind, place.distance, d, times(J, of.v), dt), times(J, of.turned_v))
         signs = place.signs(model)
         moved = [sum((signs[k] * signs[k] for k in limb if k in freedoms), start=0.0) for limb in limbs]
@@ -293,7 +304,8 @@ def _rowed(
     for place, row in zip(places, each([list(scalars_in(place)) for place in places], needed), strict=True):
         D, wanted, moved, entries = row[0], row[1 : 1 + n], row[1 + n : 1 + n + len(limbs)], row[1 + n + len(limbs) :]
         J = [dict(zip(freedoms, entries[k * m : (k + 1) * m], strict=True)) for k in range(n)]
-        found.append(Rowed(J, wanted, law_of(model, kind, D), place.number, place.across, moved))
+        law = law_of(model, kind, friction_at(place, kind), D)
+        found.append(Rowed(J, wanted, law, place.number, place.across, moved))
     return found
 
 

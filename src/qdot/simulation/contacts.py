@@ -12,7 +12,7 @@ from qdot.algebra import Scalar, Vec3
 from qdot.algorithms.kinematics import world_poses
 from qdot.collision.pairs import Pair, Part
 from qdot.collision.touch import Touch
-from qdot.contact.between import Kind as Alike, filled
+from qdot.contact.between import by_kind_but_for_friction, filled
 from qdot.contact.kinds import Hard, Impulse, Lcp, Penalty
 from qdot.contact.penalty import penalty_forces
 from qdot.contact.points import Points
@@ -127,10 +127,7 @@ def _soft_contacts(system: System, kind: Soft, phase: Phase, inputs: Inputs) -> 
     X = problem.at.places
     assert X is not None
     listed = [(pair.first, pair.second, touch) for pair in alone for touch in touches_of(pair, X)]
-    kinds: dict[Alike, list[Pair]] = {}
-    for pair in sharing:
-        kinds.setdefault(Alike.of(pair), []).append(pair)
-    for alike, those in kinds.items():
+    for alike, those in by_kind_but_for_friction(sharing).items():
         most = sum(len(touches_of(pair, X)) for pair in those)
         for place in filled(model, alike, those, X, most).places:
             touch = place.touch
