@@ -104,6 +104,19 @@ def test_any_batch_and_threads(loaded: Loaded, batch: int, threads: int, monkeyp
     same_bits(arrays[0], expected)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("batch", [1, 7, 8, 100, BLOCK + 9])
+@pytest.mark.parametrize("lie", [np.array, lambda x: np.moveaxis(np.array(np.moveaxis(x, 1, -1)), -1, 1)])
+def test_a_state_that_goes_on_in_its_place(loaded: Loaded, batch: int, threads: int, lie: Any) -> None:
+    """In one row instead of steps + 1: it ends as the last of those, and nothing else changes."""
+    whole, held, driven = case(loaded, batch, lie)
+    brief = {name: lie(x[:1] if name in ("x", "M") else x) for name, x in whole.items()}
+    roll(loaded, whole, held, driven, threads)
+    roll(loaded, brief, held, driven, threads)
+    for name, x in brief.items():
+        np.testing.assert_array_equal(x, whole[name][-1:] if name in ("x", "M") else whole[name])
+
+
 def by_batch(x: np.ndarray) -> np.ndarray:
     """Memory (rows, *shape, batch)."""
     return np.moveaxis(np.empty((len(x), *x.shape[2:], x.shape[1] if x.ndim > 1 else 1), x.dtype), -1, 1)

@@ -93,6 +93,18 @@ def test_the_same_as_calls_in_a_row(step: Compiled, batch: int | None) -> None:
             np.testing.assert_array_equal(records[name][k + (name != "seen")], x)
 
 
+@pytest.mark.parametrize("target", ["llvm", "interpreter"])
+@pytest.mark.parametrize("batch", [None, 3])
+def test_a_state_that_is_not_kept(arm: Model, target: str, batch: int | None) -> None:
+    compiled = qdot.compile(euler, arm, target=target)
+    whole, brief = started(compiled, 5, batch), started(compiled, 5, batch)
+    brief["v"] = brief["v"][:1]
+    for records in (whole, brief):
+        compiled.rollout(5, records, {"tau": np.linspace(-1, 1, 7)})
+    np.testing.assert_array_equal(brief["v"][0], whole["v"][-1])
+    np.testing.assert_array_equal(brief["q"], whole["q"])
+
+
 def test_outputs_that_are_not_asked_for(step: Compiled) -> None:
     records = started(step, 5, 3)
     fewer = {name: records[name].copy() for name in ("q", "v")}

@@ -181,20 +181,22 @@ class Rollout:
     steps: int
     batch: int
     records: dict[str, NDArray[Any]]
-    """Of outputs, (rows, batch, *shape): `steps` rows, one more for the state, whose row 0 is given."""
+    """Of outputs, (rows, batch, *shape): `steps` rows, one more for the state, whose row 0 is given; or one row of a
+    state that goes on in its place."""
     given: dict[str, NDArray[Any]]
     """Inputs other than the state, (steps, batch, *shape); a length of 1 serves all."""
 
     def read(self, name: str) -> NDArray[Any]:
         """(steps, batch, *shape) of an input."""
         if name in self.records:
-            return self.records[name][: self.steps]
+            record = self.records[name]
+            return record[: self.steps] if len(record) > 1 else np.broadcast_to(record, (self.steps, *record.shape[1:]))
         return np.broadcast_to(self.given[name], (self.steps, self.batch, *self.given[name].shape[2:]))
 
     def written(self, name: str) -> NDArray[Any]:
-        """(steps, batch, *shape) of an output that is recorded."""
+        """(steps, batch, *shape) of an output that is recorded, or the one row in which it goes on."""
         record = self.records[name]
-        return record[len(record) - self.steps :]
+        return record[max(len(record) - self.steps, 0) :]
 
 
 def arranged(
@@ -213,7 +215,7 @@ def arranged(
     batch = _batch(what, records, outputs)
     kept, given = {}, {}
     for name, array in records.items():
-        rows = steps + 1 if name in inputs else steps
+        rows = steps if name not in inputs else 1 if len(array) == 1 else steps + 1
         _check_record(f"{what}: record {name!r}", array, (rows, *batch, *outputs[name]), dtype)
         kept[name] = array if batch else array[:, None]
     for name, value in held.items():

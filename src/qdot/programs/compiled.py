@@ -181,11 +181,11 @@ class Compiled:
         """Run the program `steps` times in a row, each step's outputs being the next one's inputs, into `records`.
 
         Names that are both inputs and outputs are the state: its records are (steps + 1, batch, *shape), row 0 is
-        given, step k reads row k and writes row k + 1. Records of other outputs are (steps, batch, *shape): row k is
-        what step k gave; those not asked for are dropped. Other inputs are `held`, (batch, *shape), or `driven`,
-        (steps, batch, *shape); without the axis of the batch they serve all runs. Records without that axis are of one
-        run. Arrays may lie in any way; quickest is a batch whose rows lie next to each other, as in the transpose of
-        memory (steps + 1, *shape, batch).
+        given, step k reads row k and writes row k + 1; or (1, batch, *shape), of a state that is not kept and goes on
+        in its place. Records of other outputs are (steps, batch, *shape): row k is what step k gave; those not asked
+        for are dropped. Other inputs are `held`, (batch, *shape), or `driven`, (steps, batch, *shape); without the axis
+        of the batch they serve all runs. Records without that axis are of one run. Arrays may lie in any way; quickest
+        is a batch whose rows lie next to each other, as in the transpose of memory (steps + 1, *shape, batch).
         """
         self._check_threads(threads)
         self._check_target()
@@ -200,7 +200,7 @@ class Compiled:
         for k in range(run.steps):
             results = interpret(self.program, {name: x[k] for name, x in read.items()}, self.dtype)
             for name, x in written.items():
-                x[k] = results[name]
+                x[min(k, len(x) - 1)] = results[name]
 
     def records(self, steps: int, batch: int | None = None) -> dict[str, NDArray[Any]]:
         """New arrays for a rollout of all outputs, in memory that suits it; row 0 of the state is still to be given."""

@@ -170,7 +170,7 @@ class Ordinary:
         if self._all_good(window) and not gains:
             return None
         single = window["q"].ndim == 2
-        names = ("q", "v", "activation", "memory")
+        names = [n for n in ("q", "v", "activation", "memory") if len(window[n]) == len(window["q"])]
         states = {name: window[name][:, None] if single else window[name] for name in names}
         with np.errstate(all="ignore"):
             finite = np.all([np.isfinite(states[name]).all(axis=2) for name in ("q", "v", "activation")], axis=0)

@@ -51,9 +51,12 @@ class Records:
         row = sum(self.state.values()) + sum(self.results.values())
         return max(1, MOST_MEMORY // (self.dtype.itemsize * row * (self.batch or 1)))
 
-    def window(self, steps: int) -> dict[str, Array]:
-        """Memory for a rollout from the last row: states (steps + 1, …), the first filled in, results (steps, …)."""
+    def window(self, steps: int, *, whole: bool = True) -> dict[str, Array]:
+        """Memory for a rollout from the last row: states (steps + 1, …), the first filled in, results (steps, …). Where
+        not all is asked for, the integrator's memory, which is not kept, goes on in one row."""
         found = self._room(self.state, steps + 1) | self._room(self.results, steps)
+        if not whole and "memory" in self.state:
+            found |= self._room({"memory": self.state["memory"]}, 1)
         for name, row in self.last.items():
             found[name][0] = row
         return found

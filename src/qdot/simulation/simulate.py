@@ -253,6 +253,9 @@ class Simulation:
                 window = self._watched(window, held, driven)
                 bad = self._ordinary.first_bad(window)
                 missed, more = 0, None
+                if bad is not None and "memory" not in bad.after:  # which explains it
+                    window, held, driven = self._rolled(done, size, threads, whole=True)
+                    bad = self._ordinary.first_bad(window)
                 if bad is not None:
                     window = bad.before(window)
                     self._watch.forget(window, self.start + float(window["count"][-1].flat[0]) * self.dt)
@@ -308,12 +311,14 @@ class Simulation:
         self._crossed.append(crossed)
 
     def _rolled(
-        self, done: int, size: int, threads: int | None
+        self, done: int, size: int, threads: int | None, *, whole: bool = False
     ) -> tuple[dict[str, Array], dict[str, Any], dict[str, Any]]:
         """A window of so many steps, run after `done` steps of this call; what was held in it, and what had a row for
-        each step. Functions of Python's are called before each step, and their rows kept."""
-        window, (held, driven) = self._records.window(size), self._inputs(done, size)
+        each step. Functions of Python's are called before each step, and their rows kept. Each row of the integrator's
+        memory is there where the `whole` is asked for, or needed."""
         called = self._called
+        whole = whole or bool(called or self.setup.events) or self._records.batch is None
+        window, (held, driven) = self._records.window(size, whole=whole), self._inputs(done, size)
         if not called and (size > FEW_STEPS or self._records.batch is not None):
             self._program.rollout(size, window, held, driven, threads)
             return window, held, driven
