@@ -34,8 +34,9 @@ FLAT = 1e-11
 """Of the size: a portal is part of a face if no point is farther out."""
 STEADY = 1e-11
 """Of the size: a ray that gains less is the last."""
-FIRST = 0.05
-"""Of the depth: how far out of the first ray's portal a point may be for the next ray to begin."""
+FIRST, OF_HULLS = 0.05, 0.5
+"""Of the depth: how far out of the first ray's portal a point may be for the next ray to begin; of two hulls, whose
+faces are found all the same."""
 SLACK = 3.0
 """Of what a new ray gains: how far out of the portal a point may be for it to begin. More is a little sooner at its
 end, but round shapes that move have it jump more often."""
@@ -97,6 +98,7 @@ def first_portal(ray: Vec3, on_a: Sequence[Vec3], on_b: Sequence[Vec3], enclosed
 def way_out(a: Convex, b: Convex, size: Scalar, start: Portal) -> WayOut:
     """From a first portal."""
     flat_enough, areas = or_rounding(FLAT, 64) * size, 1 / (size * size)
+    first_enough = OF_HULLS if a.normals and b.normals else FIRST
 
     def step(s: Portal) -> tuple[Scalar, Portal]:
         planes = _planes(s.corners)
@@ -119,7 +121,7 @@ def way_out(a: Convex, b: Convex, size: Scalar, start: Portal) -> WayOut:
         places = [(grows & here) | (past & there) for here, there in zip((first, second, third), over, strict=True)]
         gain = s.height - reach
         turns = through & (
-            flat | ((gain > 0) & (farther <= SLACK * gain) & ((s.height < UNKNOWN) | (farther <= FIRST * reach)))
+            flat | ((gain > 0) & (farther <= SLACK * gain) & ((s.height < UNKNOWN) | (farther <= first_enough * reach)))
         )
         upright = minimum(n.dot(planes[0]), minimum(n.dot(planes[1]), n.dot(planes[2]))) >= 0
         at_end = through & flat & (upright | (gain <= or_rounding(STEADY, 4) * size))
