@@ -72,6 +72,17 @@ def test_runs_take_the_room_they_need(row, kind, batch, caplog):
     assert error.value.row == (None if batch is None else 0)
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_rounding_may_count_fewer(row, kind, monkeypatch):
+    """What was too many for a step may be as many as there is room for where they are counted again."""
+    counted = room._beyond
+    monkeypatch.setattr(room, "_beyond", lambda half, *more: min(counted(half, *more), half))
+    run = Simulation(row, moving(), DT, contact=kind)
+    run.advance(0.1)
+    assert taken(run) >= 5
+    same(run.trajectory, qdot.simulate(row, moving(), 0.1, DT, contact=replace(kind, room=taken(run))))
+
+
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("kind", [Soft(), Penalty()], ids=str)
 def test_no_integrator_leaves_contacts_out(row, kind, integrator):
