@@ -3,7 +3,7 @@ read them; where a rollout sorts its runs, the numbers of one run do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,3 +99,8 @@ class Records:
         line = LINE // self.dtype.itemsize
         room: Array = aligned((*shape, size if size < line else -(-size // line) * line), self.dtype)
         return room[..., :size]
+
+
+def first_steps(arrays: Mapping[str, Array], steps: int, state: Collection[str] = ()) -> dict[str, Array]:
+    """So many steps of a window: of the state a row more."""
+    return {name: x[: steps + (name in state)] for name, x in arrays.items()}

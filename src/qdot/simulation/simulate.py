@@ -28,7 +28,7 @@ from qdot.simulation.later import Later
 from qdot.simulation.precision import dtype_of, require_countable, require_enough_digits
 from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
-from qdot.simulation.records import Records
+from qdot.simulation.records import Records, first_steps
 from qdot.simulation.room import found_no_room, memory_with_room, missed_in_step, room_of, with_more_room, with_room
 from qdot.simulation.softly import weights_of
 from qdot.simulation.stabilisation import Projection, Stabilisation
@@ -331,11 +331,11 @@ class Simulation:
                     known = self._known.pop(name, None)
                     driven[name][k] = drive.value(time, q, v, name) if known is None else known
             except BaseException:
-                self._records.keep(_first(window, k, self._records.state), slice(k), _first(driven, k))
+                self._records.keep(first_steps(window, k, self._records.state), slice(k), first_steps(driven, k))
                 raise
             self._step(window, k, held, driven, threads)
             if not np.isfinite(window["v"][k + 1]).all():
-                return _first(window, k + 1, self._records.state), held, _first(driven, k + 1)
+                return first_steps(window, k + 1, self._records.state), held, first_steps(driven, k + 1)
         return window, held, driven
 
     def _step(
@@ -398,8 +398,3 @@ class Simulation:
             elif drive.called is None:
                 held[name] = drive.held
         return held, driven
-
-
-def _first(arrays: Mapping[str, Array], steps: int, state: Iterable[str] = ()) -> dict[str, Array]:
-    """So many steps of a window: of the state a row more."""
-    return {name: x[: steps + (name in state)] for name, x in arrays.items()}
