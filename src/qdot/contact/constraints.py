@@ -19,7 +19,7 @@ from qdot.algebra import Mat3, Scalar, Scalars, Vec3, is_number, map_scalars, sc
 from qdot.algebra.linalg import Matrix
 from qdot.algebra.sparse import Row
 from qdot.algebra.vec import Sym3
-from qdot.algorithms.constraints.rows import times, transposed_times
+from qdot.algorithms.constraints.rows import times, times_each, transposed_times
 from qdot.contact.soft_laws import Law
 from qdot.spatial import ArticulatedInertia, Force, Motion, Transform
 
@@ -65,6 +65,10 @@ class Ground(_Acting):
     def beyond(self, u: Motion) -> list[Scalar]:
         """y where the body moves like this."""
         return [x - w for x, w in zip(self.motion(u), self.wanted, strict=True)]
+
+    def line(self, u: Motion, p: Motion) -> list[Scalar]:
+        """What its law keeps of the line from there along p."""
+        return self.law.line(self.beyond(u), self.motion(p))
 
     def pushed(self, force: Sequence[Scalar], F: Force) -> Force:
         """With a force along the rows added to one on the body."""
@@ -127,6 +131,11 @@ class Rowed(_Acting):
     def beyond(self, a: Scalars) -> list[Scalar]:
         """y."""
         return [x - w for x, w in zip(self.motion(a), self.wanted, strict=True)]
+
+    def line(self, a: Scalars, p: Scalars) -> list[Scalar]:
+        """What its law keeps of the line from a along p."""
+        there, z = times_each(self.J, (a, p))
+        return self.law.line([x - w for x, w in zip(there, self.wanted, strict=True)], z)
 
     def pushed(self, force: Sequence[Scalar], total: Sequence[Scalar]) -> list[Scalar]:
         """With forces along the rows added, seen from the joints."""

@@ -243,7 +243,7 @@ class Problem:
         curvature = sum((_power(I @ u, u) for I, u in zip(self.inertias, P, strict=True)), start=0)
         curvature = curvature + sum((d * x * x for x, d in zip(p, drive, strict=True)), start=0)
         descent = dot(met.g, p)
-        always = [(row.law, row.law.line(row.beyond(a), row.motion(p))) for row in self.rowed]
+        always = [(row.law, row.line(a, p)) for row in self.rowed]
 
         def at(t: Scalar) -> tuple[Scalar, Scalar]:
             total = slope + t * curvature, curvature
@@ -309,5 +309,4 @@ def _along(
     moving: Any, along: Any, t: Scalar, c: Ground | Rowed, total: tuple[Scalar, Scalar]
 ) -> tuple[Scalar, Scalar]:
     """Slope and curvature at t of a line added."""
-    line = c.law.line(c.beyond(moving), c.motion(along))
-    return _plus(total, c.law.along(line, t))
+    return _plus(total, c.law.along(c.line(moving, along), t))

@@ -86,7 +86,19 @@ def dense(J: Sequence[Row], columns: int) -> Matrix:
 
 def times(J: Sequence[Row], x: Scalars) -> list[Scalar]:
     """J x."""
-    return [sum((a * x[k] for k, a in row.items()), start=0) for row in J]
+    return times_each(J, (x,))[0]
+
+
+def times_each(J: Sequence[Row], xs: Sequence[Scalars]) -> list[list[Scalar]]:
+    """J x of several x. Column by column: sums that go on side by side do not wait for each other, as terms of one
+    sum do, and an entry is read once for all of them."""
+    totals: list[list[Scalar]] = [[0] * len(J) for _ in xs]
+    for k in dict.fromkeys(k for row in J for k in row):
+        for i, row in enumerate(J):
+            if k in row:
+                for total, x in zip(totals, xs, strict=True):
+                    total[i] = total[i] + row[k] * x[k]
+    return totals
 
 
 def transposed_times(J: Sequence[Row], multipliers: Scalars, size: int) -> list[Scalar]:
