@@ -9,7 +9,7 @@ import pytest
 
 import qdot.programs.expressions  # noqa: F401 - traced expressions become scalars
 from qdot.algebra import iterated, scanned, sin, sqrt, where, where_needed
-from qdot.backends import llvm, llvm_groups
+from qdot.backends import llvm, llvm_groups, llvm_names
 from qdot.backends.llvm_groups import cut, is_grouped
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_tile import Tile
@@ -53,13 +53,17 @@ def traced() -> Program:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("part", [1, 30, WHOLE])
-def test_groups_give_the_same_bits(part: int, dtype: str, in_groups: Any) -> None:
-    """Whatever the batch: less than a vector, several groups, and some vectors of one."""
+@pytest.mark.parametrize(("part", "near"), [(1, 0), (30, llvm_names.NEAR), (WHOLE, 3)])
+def test_groups_give_the_same_bits(
+    part: int, near: int, dtype: str, in_groups: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the batch: less than a vector, several groups, and some vectors of one; and however soon what lies in
+    memory is loaded again."""
     program = traced()
     in_groups(grouped=False)
     whole = by_llvm(program, dtype)
     assert not Tile.of(program).parts.in_groups
+    monkeypatch.setattr(llvm_names, "NEAR", near)
     in_groups(grouped=True, part=part)
     parts = Tile.of(program).parts
     assert parts.in_groups

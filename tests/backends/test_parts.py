@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from qdot.backends import llvm_parts
+from qdot.backends import llvm_names, llvm_parts
 from qdot.backends.llvm_parts import Parts
 from qdot.compiler import rolling
 from qdot.compiler.program import Program
@@ -25,6 +25,7 @@ def test_random_programs(program: Program, seed: int, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(llvm_parts, "UNCUT", 0)
         patch.setattr(llvm_parts, "LONGEST", longest)
+        patch.setattr(llvm_names, "NEAR", longest)  # what lies in memory is loaded again soon
         found = run(by_llvm(program, "float64"), inputs)
     assert bounded(program, inputs, "float64").deviation(found) is None
 

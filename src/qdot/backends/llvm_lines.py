@@ -32,6 +32,7 @@ class Lines:
         self.called: set[str] = set()
         self.lines: list[str] = []
         self.labels = 0
+        self.label = "entry"
         self.memory = "%tile"
         """Where the tile begins."""
         self.names = Names()
@@ -46,6 +47,12 @@ class Lines:
         """Tables that are written, by name."""
         self.twins = sines_and_cosines(program.body)
         self.paired: dict[str, str] = {}
+        self.addresses: dict[tuple[str, str], tuple[int, str]] = {}
+        """By label and address: since when it goes by which name there."""
+
+    def begin(self) -> None:
+        """A function begins."""
+        self.lines, self.label, self.paired, self.addresses = [], "entry", {}, {}
 
     def step(self, step: Instruction) -> None:
         if step.op == "constant":
@@ -57,7 +64,7 @@ class Lines:
         elif step.op == "truth":
             self.names[step.results[0]] = f"splat (i1 {'true' if step.extra else 'false'})"
         elif step.op == "input":
-            self._input(step)
+            self._input(step, self.name(step.results[0]))
         elif step.op == "entry":
             self._entry(step)
         elif step.op == "fetch":
@@ -67,22 +74,37 @@ class Lines:
 
     def fetch(self, value: int, step: Instruction) -> None:
         """What a step in another part has computed, from where it lies."""
-        if step.op == "input":
-            self._input(step)
-        elif step.op not in ("constant", "truth"):
-            self.load(self.tile.place(value), self.name(value), truth=is_truth(step))
+        if step.op not in ("constant", "truth"):
+            self._bring(value, step, self.name(value))
 
     def fetch_later(self, value: int, step: Instruction) -> None:
-        """The same, where it is first read."""
+        """The same, where it is read."""
         if step.op not in ("constant", "truth"):
             self.names.pop(value, None)
             self.names.later[value] = partial(self._fetched, value, step)
 
     def _fetched(self, value: int, step: Instruction) -> str:
-        around, self.again = self.again, f"{self.again}.{self.labels}"
-        self.fetch(value, step)
-        self.again = around
-        return self.names.pop(value)
+        self.labels += 1
+        name = f"%v{value}{self.again}.{self.labels}"
+        self._bring(value, step, name, self.anew(self.memory))
+        return name
+
+    def _bring(self, value: int, step: Instruction, into: str, memory: str = "") -> None:
+        if step.op == "input":
+            self._input(step, into)
+        else:
+            self.load(self.tile.place(value), into, memory, truth=is_truth(step))
+
+    def anew(self, base: str) -> str:
+        """An address from which what is loaded a while later is loaded again: LLVM does not know that it is the same,
+        and would keep what was loaded first."""
+        since, name = self.addresses.get((self.label, base), (self.names.now, base))
+        if not self.names.is_recent(since):
+            self.labels += 1
+            since, name = self.names.now, f"%anew{self.labels}"
+            self.lines.append(f'  {name} = call ptr asm "", "=r,0"(ptr {base})')
+        self.addresses[self.label, base] = since, name
+        return name
 
     def number(self, truth: int) -> str:
         """1 or 0 for a truth, which has no place in memory."""
@@ -114,11 +136,10 @@ class Lines:
         """The number of an input."""
         return next(k for k, p in enumerate(self.program.inputs) if p.name == name)
 
-    def _input(self, step: Instruction) -> None:
+    def _input(self, step: Instruction, into: str) -> None:
         name, place = step.extra
         address = self._address(self.port(name), place)
-        result = self.name(step.results[0])
-        self.lines.append(f"  {result} = load {self.vectors.type}, ptr {address}, align {self.vectors.bytes}")
+        self.lines.append(f"  {into} = load {self.vectors.type}, ptr {address}, align {self.vectors.bytes}")
 
     def operand(self, value: int) -> str:
         """A constant is read where it is used: an instruction takes one number from memory for all lanes."""

@@ -11,9 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from qdot.backends.llvm_lines import Lines
-from qdot.backends.llvm_math import Vectors
-from qdot.backends.llvm_tile import Tile
-from qdot.compiler.program import Instruction, Program, columns_of
+from qdot.compiler.program import Instruction, columns_of
 
 
 class _Columns(NamedTuple):
@@ -27,10 +25,6 @@ class _Columns(NamedTuple):
 
 class Rows(Lines):
     """Writes instructions, labels, and what reads rows."""
-
-    def __init__(self, program: Program, vectors: Vectors, tile: Tile, tag: str = "") -> None:
-        super().__init__(program, vectors, tile, tag)
-        self.label = "entry"
 
     def new_label(self, kind: str) -> str:
         self.labels += 1
@@ -66,16 +60,13 @@ class Rows(Lines):
             self.lines.append(f"  {offset}.wide = zext i32 {offset} to i64")
             self.lines.append(f"  {offset}.at = getelementptr i8, ptr {self.memory}, i64 {offset}.wide")
             for p, place in places.items():
-                if self.tile.parts.in_groups:
-                    self.names.later[p] = partial(self._loaded, f"{offset}.at", place)
-                    self.names.pop(p, None)
-                else:
-                    self.load(place, self.name(p), f"{offset}.at")
+                self.names.later[p] = partial(self.loaded, f"{offset}.at", place)
+                self.names.pop(p, None)
 
-    def _loaded(self, base: str, place: int) -> str:
+    def loaded(self, base: str, place: int) -> str:
         """A vector that is loaded now."""
         name = f"%{self.new_label('late')}"
-        self.load(place, name, base)
+        self.load(place, name, self.anew(base))
         return name
 
     def rows_of_lanes(self, head: str, step: Instruction, turn: str, lane: str) -> None:

@@ -7,6 +7,7 @@ different result in a slot of a small tile as soon as it is known, so that resul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import count
 
 from qdot.backends.llvm_group_kernel import grouped_kernel
@@ -93,7 +94,7 @@ class Writer(Regions):
         for k, stretch in enumerate(parts.code):
             for scan in parts.pools.get(k, ()):
                 self._searched(next(step for step in straight if scan in step.results))
-            self.lines, self.label, self.paired = [], "entry", {}
+            self.begin()
             if stretch.turns > 1:
                 loop(self, k, defined, self.places)
             else:
@@ -104,7 +105,7 @@ class Writer(Regions):
     def _searched(self, step: Instruction) -> None:
         """What a pooled scan finds for a whole group: a function of its own."""
         scan = step.results[0]
-        self.lines, self.label, self.paired = [], "entry", {}
+        self.begin()
         searching(self, step, *self.tile.pools[scan])
         self.more += self._function(f"searched{scan}", "noinline ", self.lines, ", i64 %g")
 
@@ -142,12 +143,21 @@ class Writer(Regions):
 
     def step_and_store(self, step: Instruction) -> None:
         self.step(step)
+        self.names.go_on()
         for value in step.results:
             self.choose(value)
         if step.op not in ("each", "when"):  # which leave their results in the tile by themselves
             for value in step.results:
                 for place in self.places.get(value, ()):
                     self.store(self.number(value) if is_truth(step) else self.names[value], place)
+        for value in step.results if not (step.op in ("each", "constant", "truth") or is_truth(step)) else ():
+            if (kept := self._lasting(value)) is not None:
+                self.names.lies(value, self.names[value], partial(self.loaded, self.memory, kept))
+
+    def _lasting(self, value: int) -> int | None:
+        """Where in the tile a value lies that is not put elsewhere, or replaced, as long as somebody reads it."""
+        own = [places.get(value) for places in (self.tile.slots, self.tile.rows, self.tile.carried)]
+        return next((place for place in self.places.get(value, ()) if place in own), None)
 
     # -- loops and regions ---------------------------------------------------------------------------------------------
 
