@@ -27,7 +27,7 @@ def dot(x: Iterable[Scalar], y: Iterable[Scalar]) -> Scalar:
     return total
 
 
-def _less(a: Scalar, x: Scalars, y: Scalars) -> Scalar:
+def less(a: Scalar, x: Scalars, y: Scalars) -> Scalar:
     """a - Σ xᵢ yᵢ."""
     for b, c in zip(x, y, strict=True):
         a = a - b * c
@@ -41,10 +41,10 @@ def ldlt(A: Sequence[Scalars]) -> tuple[Matrix, list[Scalar]]:
     LD: Matrix = [[0] * n for _ in range(n)]
     D: list[Scalar] = []
     for j in range(n):
-        D.append(_less(A[j][j], L[j][:j], LD[j][:j]))
+        D.append(less(A[j][j], L[j][:j], LD[j][:j]))
         inverse = 1 / D[j] if j + 1 < n else 1
         for i in range(j + 1, n):
-            LD[i][j] = _less(A[i][j], L[i][:j], LD[j][:j])
+            LD[i][j] = less(A[i][j], L[i][:j], LD[j][:j])
             L[i][j] = LD[i][j] * inverse
     return L, D
 

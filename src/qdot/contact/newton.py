@@ -5,8 +5,8 @@ one freedom opposes that one, as the inertia of its drive does. So that part of 
 other inertias, and the articulated-body algorithm solves with it. What joins two bodies or distant joints is added by
 its rows, B Bᵀ = C, one row b of Bᵀ J after the other: (H + b bᵀ)⁻¹ = H⁻¹ - u uᵀ/(1 + bᵀ u) with u = H⁻¹ b (Sherman and
 Morrison). Where such rows are many, H is made instead, and factorised: as a tree, like M, where each of them is about
-freedoms on one way to the root, as those of contacts within a limb or with the trunk it hangs on; and in full where
-some join two limbs, or loose bodies.
+freedoms on one way to the root, as those of contacts within a limb or with the trunk it hangs on; limb by limb where
+some join two limbs, or loose bodies; and in full where the tree is not bushy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from qdot.algebra import UNREAD, Scalar, Scalars, sqrt, where, where_needed
+from qdot.algebra.limbs import solved_by_limbs
 from qdot.algebra.linalg import Matrix, TreeFactors, dot, ldlt, ldlt_solve, ways_to_root
 from qdot.algebra.sparse import Row
 from qdot.algorithms.articulated import Articulated
@@ -73,18 +74,20 @@ def solved_by(
     opposed = _Opposed(K, diagonal, a, side)
     one_by_one, in_full = (partial(way, problem, seen, joining) for way in (_one_by_one, _in_full))
     nv, rare = problem.model.nv, problem.rare
-    in_tree = partial(_in_tree, problem, seen)
     if sum(len(row.J) for row in (*joining, *rare)) <= max(FEW * nv, 8):
         return one_by_one(rare, opposed)
     if nv < LARGE or not rare:
         return in_full(opposed)
     stiffness = sum((row.law.D for row in rare), start=0)
     p = where_needed(stiffness <= 0, opposed, partial(one_by_one, []), [0.0] * nv)
-    if joining or not is_bushy(problem.model):
+    if joining or not all(row.limbs for row in rare):
         return where_needed(stiffness > 0, opposed, in_full, p)
     joined = problem.joined
-    p = where_needed((stiffness > 0) & (joined <= 0), opposed, in_tree, p)
-    return where_needed(joined > 0, opposed, in_full, p)
+    places = _of_a_tree(problem.model)
+    H = where_needed(stiffness > 0, opposed, partial(_in_tree, problem, seen, places), [UNREAD] * len(places))
+    tree = partial(_solved_in_tree, problem.model, places)
+    p = where_needed((stiffness > 0) & (joined <= 0), (H, side), tree, p)
+    return where_needed(joined > 0, (opposed, H), partial(_joined, problem, seen, places), p)
 
 
 def _one_by_one(
@@ -155,16 +158,61 @@ def is_bushy(model: Model) -> bool:
     return BUSHY * sum(len(way) ** 2 for way in ways_to_root(model.dof_parents)) < sum(k * k for k in range(model.nv))
 
 
-def _in_tree(problem: Problem, seen: Seen, given: _Opposed) -> list[Scalar]:
-    """H⁻¹ times a vector, by H as a tree: where no constraint by rows joins limbs."""
-    model, ways = problem.model, ways_to_root(problem.model.dof_parents)
+def _of_a_tree(model: Model) -> list[tuple[int, int]]:
+    """The entries of a matrix with the sparsity of M, in its lower triangle."""
+    return [(i, j) for i, way in enumerate(ways_to_root(model.dof_parents)) for j in (i, *way)]
+
+
+def _in_tree(problem: Problem, seen: Seen, places: Sequence[tuple[int, int]], given: _Opposed) -> list[Scalar]:
+    """The entries of H that M has as well."""
     H = _diagonal_and_inertias(problem, given)
     for alike in problem.joining:
         freedoms = _places(alike.all[0].J)
-        H = _with_rows(
-            problem, seen, given.a, alike, H, [(i, j) for i in freedoms for j in freedoms if j in (i, *ways[i])]
-        )
-    return TreeFactors.of(H, model.dof_parents).solve(given.side)
+        own = [(i, j) for i, j in places if i in freedoms and j in freedoms]
+        H = _with_rows(problem, seen, given.a, alike, H, own)
+    return [H[i][j] for i, j in places]
+
+
+def _solved_in_tree(
+    model: Model, places: Sequence[tuple[int, int]], given: tuple[list[Scalar], list[Scalar]]
+) -> list[Scalar]:
+    """H⁻¹ times a vector, where no constraint by rows joins limbs."""
+    entries, side = given
+    return TreeFactors.of(_lower(model, places, entries), model.dof_parents).solve(side)
+
+
+def _lower(model: Model, places: Sequence[tuple[int, int]], entries: Scalars) -> Matrix:
+    """A lower triangle with these entries, and zeros."""
+    H: Matrix = [[0] * (k + 1) for k in range(model.nv)]
+    for (i, j), x in zip(places, entries, strict=True):
+        H[i][j] = x
+    return H
+
+
+def _joined(
+    problem: Problem, seen: Seen, places: Sequence[tuple[int, int]], given: tuple[_Opposed, list[Scalar]]
+) -> list[Scalar]:
+    """H⁻¹ times a vector, where some constraints join limbs: of what they add between these, each block where there is
+    any."""
+    opposed, entries = given
+    model, limbs = problem.model, limbs_of(problem.model)
+    H = _lower(model, places, entries)
+    limb_of = {k: n for n, limb in enumerate(limbs) for k in limb}
+    held = {(limb_of[i], limb_of[j]) for i, j in places}
+    apart = [(m, n) for m in range(len(limbs)) for n in range(m) if (m, n) not in held]
+    joined: dict[tuple[int, int], Scalar] = dict.fromkeys(apart, 0.0)
+    for alike in problem.joining:
+        freedoms = _places(alike.all[0].J)
+        pairs = [(i, j) for i in freedoms for j in freedoms if j < i]
+        own = [(i, j) for i, j in pairs if (max(limb_of[i], limb_of[j]), min(limb_of[i], limb_of[j])) in joined]
+        H = _with_rows(problem, seen, opposed.a, alike, H, own)
+
+        def counted(row: Rowed, known: list[Scalar]) -> list[Scalar]:
+            return [x + row.limbs[m] * row.limbs[n] for x, (m, n) in zip(known, apart, strict=True)]
+
+        found: list[Scalar] = alike.over([*joined.values()], counted)
+        joined = dict(zip(apart, found, strict=True))
+    return solved_by_limbs(H, opposed.side, limbs, joined)
 
 
 def _in_full(problem: Problem, seen: Seen, joining: Sequence[Rowed], given: _Opposed) -> list[Scalar]:
