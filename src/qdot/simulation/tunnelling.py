@@ -181,7 +181,10 @@ def _passes(row: Scalars) -> Scalar:
     how thick they are together."""
     a, a_end, b, b_end = (Vec3(*row[k : k + 3]) for k in range(0, 12, 3))
     start, end, thin = b - a, b_end - a_end, row[12]
-    return where_needed(_is_past(start, end, thin * thin), (start, end, thin), lambda given: _crosses(*given), 0.0)
+    square = thin * thin
+    outside = (start.dot(start) >= square) & (end.dot(end) >= square)
+    given = start, end, thin
+    return where_needed(outside & _is_past(start, end, square), given, lambda given: _crosses(*given), 0.0)
 
 
 def _is_past(start: Vec3, end: Vec3, square: Scalar) -> Scalar:
