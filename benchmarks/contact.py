@@ -339,20 +339,8 @@ NUMBERS = ("float64", "float32")
 
 LINE = "{:>12} {:>9} {:>20} {:>6} {:>8} {:>8} {:>8} {:>7} {:>9} {:>9} {:>6} {:>7} {:>9} {:>9} {:>9} {:>8} {:>9}"
 HEAD = (
-    *(
-        "model",
-        "scenario",
-        "method",
-        "dt ms",
-        "numbers",
-        "qdot µs",
-        "MuJoCo",
-        "ratio",
-        "one touch",
-        "contacts",
-        "turns",
-        "MuJoCo",
-    ),
+    *("model", "scenario", "method", "dt ms", "numbers", "qdot µs", "MuJoCo", "ratio", "one touch"),
+    *("contacts", "turns", "MuJoCo"),
     *("error", "MuJoCo", "apart", "first s", "cached ms"),
 )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-from qdot.algebra.linalg import Matrix, dot, less
+from qdot.algebra.linalg import Matrix, TreeFactors, dot, less
 from qdot.algebra.loops import UNREAD, where_needed
 from qdot.algebra.scalar import Scalar, Scalars
 
@@ -37,7 +37,8 @@ def solved_by_limbs(
     D_inv: dict[int, list[Scalar]] = {}
     for k in reversed(range(len(limbs))):
         DL: dict[int, Matrix] = {}
-        L[k, k], D_inv[k], x[k] = _factors(blocks[k, k], x[k])
+        L[k, k], D_inv[k] = _factors(blocks[k, k])
+        x[k] = [y for (y,) in _inward(L[k, k], [[y] for y in x[k]])]
 
         def eliminated(given: tuple[Matrix, list[Scalar]], k: int = k) -> tuple[Matrix, Matrix, list[Scalar]]:
             block, above = given
@@ -76,19 +77,10 @@ def _sum(one: Scalar | None, two: Scalar | None) -> Scalar | None:
     return None if one is None or two is None else one + two
 
 
-def _factors(A: Matrix, b: Scalars) -> tuple[Matrix, list[Scalar], list[Scalar]]:
-    """A = Lᵀ D L of a limb alone: L below its diagonal, D⁻¹, and L⁻ᵀ b."""
-    A, x = [list(row) for row in A], list(b)
-    L: Matrix = [[0] * k for k in range(len(A))]
-    D_inv: list[Scalar] = [0] * len(A)
-    for k in reversed(range(len(A))):
-        D_inv[k] = 1 / A[k][k]
-        for i in reversed(range(k)):
-            L[k][i] = A[k][i] * D_inv[k]
-            for j in range(i + 1):
-                A[i][j] = A[i][j] - L[k][i] * A[k][j]
-            x[i] = x[i] - L[k][i] * x[k]
-    return L, D_inv, x
+def _factors(A: Matrix) -> tuple[Matrix, list[Scalar]]:
+    """A = Lᵀ D L of a limb alone, a tree without branches: L below its diagonal, and D⁻¹."""
+    factors = TreeFactors.of(A, range(-1, len(A) - 1))
+    return [row[:k] for k, row in enumerate(factors.L)], factors.D_inv
 
 
 def _inward(L: Matrix, B: Matrix) -> Matrix:
