@@ -9,10 +9,11 @@ from matplotlib import pyplot
 
 import qdot
 from qdot.algebra import Mat3, Vec3
+from qdot.algorithms.kinematics import world_poses
 from qdot.contact import Hard, Impulse, Lcp, Penalty, Soft, compare
 from qdot.errors import ModelError, QdotError, SimulationError, UnknownNameError, ValueShapeError
 from qdot.simulation.reporting import COLUMNS
-from qdot.simulation.tunnelling import _inner_radius, _middle
+from qdot.simulation.tunnelling import _beside, _centres, _crosses, _inner_radius, _middle, crossings, watched_pairs
 from qdot.spatial import Transform
 from tests.contact.models import GRAVITY, ball, box, friction, planar, scene
 
@@ -280,6 +281,34 @@ def test_hulls_that_pass_through_each_other_are_reported():
     with pytest.warns(RuntimeWarning, match="rock passed through world|world passed through rock"):
         run = qdot.simulate(model, ([0.0], [80.0]), 0.05, 0.01, contact="soft")
     assert [passed.time for passed in run.tunnels] == [0.01]
+
+
+def test_fingers_that_pass_through_each_other_on_a_hand_that_swings_are_counted():
+    """As many as straight ways of their middles say, all pairs asked: that hardly any are asked in a step misses none,
+    whether the fingers meet each other or what the hand hangs on."""
+    swing = qdot.Mechanism("hand")
+    link = qdot.geometry.Sphere(0.03, mass=1.0)
+    arm = swing.add("arm", qdot.joints.Revolute("z"), link)
+    hand = arm.add("hand", qdot.joints.Revolute("z"), link, at=(0.3, 0, 0))
+    for name, side in (("left", 1), ("right", -1)):
+        pad = qdot.geometry.Sphere(0.004, mass=0.1)
+        hand.add(name, qdot.joints.Prismatic("y"), pad, at=(0.1, side * 0.02, 0))
+    model = qdot.assemble(swing)
+    random, dt, seen = np.random.default_rng(0), 2e-3, []
+    thin = np.array([[thick] for _, thick in watched_pairs(model)])
+    for _ in range(300):
+        q = random.normal(size=4) * (1.0, 1.0, 0.01, 0.01)
+        v = random.normal(size=4) * (10.0, 10.0, 15.0, 15.0)
+        if random.uniform() < 0.5:  # slow, and pads next to what the hand hangs on
+            q[2:], v[2:] = q[2:] * 0.1, v[2:] * 0.01
+        after = q + v * dt
+        ends = (_centres(model, world_poses(model, x.tolist())) for x in (q, after))
+        start, end = (_beside(model, centres, 1) for centres in ends)
+        expected = float(np.sum(_crosses(start, end, thin)))
+        found = crossings(model, q.tolist(), v.tolist(), dt, after.tolist())
+        assert found == expected
+        seen.append(expected)
+    assert 10 < np.count_nonzero(seen) < 280
 
 
 @pytest.mark.parametrize(

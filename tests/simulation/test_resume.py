@@ -11,6 +11,7 @@ from qdot.algebra import sin
 from qdot.algorithms.constraints.kinds import Driven
 from qdot.errors import ModelError, ValueShapeError
 from qdot.model import library
+from qdot.simulation import records
 from qdot.simulation.controls import compilable
 from qdot.simulation.events import Event
 from qdot.simulation.simulate import Simulation, simulate
@@ -118,3 +119,28 @@ def test_how_long_it_took_is_kept() -> None:
     assert begun.computing > 0
     assert begun.joined(rest).computing == begun.computing + rest.computing
     assert "steps/s" in str([*begun.table().columns[1].cells])
+
+
+@pytest.mark.parametrize("window", [2**28, 3000], ids=["together", "apart"])
+@pytest.mark.parametrize("runs", [None, 3, 20])
+def test_rows_that_lie_together_are_those_of_pieces(runs: int | None, window: int, monkeypatch) -> None:
+    """A run at once, in two halves, and with every state kept beside every third: the same bits, also where memory
+    holds a part of it only; and what people do to a trajectory does nothing to the run."""
+    monkeypatch.setattr(records, "MOST_MEMORY", window)
+    model = library.double_pendulum()
+    v = [0.0, 1.0] if runs is None else np.random.default_rng(0).normal(size=(runs, 2))
+    start = ([0.5, 0.1] if runs is None else np.tile([0.5, 0.1], (runs, 1)), v)
+    whole = simulate(model, start, 0.3, 0.003, ledger=True)
+    halves = Simulation(model, start, 0.003, ledger=True)
+    halves.advance(0.12)
+    first = halves.trajectory
+    for x in (first.q, first.v, first.work):
+        x[...] = np.nan
+    halves.advance(0.18)
+    assert same(halves.trajectory, whole)
+    sparse = Simulation(model, start, 0.003, ledger=True)
+    sparse.advance(0.12)
+    sparse.advance(0.18, record=3)
+    few = sparse.trajectory
+    assert np.array_equal(few.q, np.concatenate([whole.q[..., :41, :], whole.q[..., 43::3, :]], axis=-2))
+    assert np.array_equal(few.work, np.concatenate([whole.work[..., :41, :], whole.work[..., 43::3, :]], axis=-2))

@@ -194,10 +194,10 @@ class Ordinary:
         return Bad(step, row, kind, int(bad.any(axis=0).sum()), after)
 
     def _all_good(self, window: Mapping[str, Array]) -> bool:
-        """Whether nothing needs a closer look: a pass over what was computed, most often, for no number is larger than
-        all squares together."""
+        """Whether nothing needs a closer look: a pass over velocities, most often, for no number is larger than all
+        squares together; a position that was not finite once is not finite in the end."""
         with np.errstate(invalid="ignore", over="ignore"):
-            v, q, w = window["v"], window["q"], window["activation"]
+            v, q, w = window["v"], window["q"][-1:], window["activation"][-1:]
             quick = not _square(v) <= self.quiet**2 and not max(v.max(), -v.min()) <= self.quiet
             lost = not all(np.isfinite(_square(x)) for x in (q, w))
             off = self.row and "drift" in window and not window["drift"][..., 0].max() <= self.off

@@ -44,6 +44,9 @@ class Records:
         """Rows that were kept together: of the state, of results, and of what else is added to them."""
         self.last = {name: first[name][0] for name in self.state}
         """The state that was come to, kept or not."""
+        self._together: dict[str, Array] = {}
+        """Memory in which the first parts follow each other; and how many they are, and their rows."""
+        self._parts_there = self._rows_there = 0
 
     @property
     def longest(self) -> int:
@@ -51,15 +54,39 @@ class Records:
         row = sum(self.state.values()) + sum(self.results.values())
         return max(1, MOST_MEMORY // (self.dtype.itemsize * row * (self.batch or 1)))
 
+    def expect(self, steps: int) -> None:
+        """At the start of a run of so many steps, all of which are kept: they will lie together, as far as a window may
+        reach, and need not be copied in the end."""
+        if len(self.parts) > 1:
+            return
+        (first,), rows = self.parts, 1 + min(steps, self.longest)
+        self._together = self._room({name: x.shape[-1] for name, x in first.items() if name != "memory"}, rows)
+        for name, x in self._together.items():
+            x[0] = first[name][0]
+        self.parts = [first | {name: x[:1] for name, x in self._together.items()}]
+        self._parts_there = self._rows_there = 1
+
     def window(self, steps: int, *, whole: bool = True) -> dict[str, Array]:
         """Memory for a rollout from the last row: states (steps + 1, …), the first filled in, results (steps, …). Where
         not all is asked for, the integrator's memory, which is not kept, goes on in one row."""
-        found = self._room(self.state, steps + 1) | self._room(self.results, steps)
-        if not whole and "memory" in self.state:
-            found |= self._room({"memory": self.state["memory"]}, 1)
+        memory = {name: size for name, size in self.state.items() if name == "memory"}
+        found = self._room(memory, steps + 1 if whole else 1)
+        state = [name for name in self.state if name not in memory]
+        if self._is_room_for(steps):
+            end = self._rows_there + steps
+            found |= {name: self._together[name][self._rows_there - 1 : end] for name in state}
+            found |= {name: self._together[name][self._rows_there : end] for name in self.results}
+        else:
+            found |= self._room({name: self.state[name] for name in state}, steps + 1)
+            found |= self._room(self.results, steps)
         for name, row in self.last.items():
             found[name][0] = row
         return found
+
+    def _is_room_for(self, steps: int) -> bool:
+        """Whether a window of so many steps follows what lies together."""
+        is_next = self._parts_there == len(self.parts)
+        return is_next and self._rows_there + steps <= len(self._together.get("count", ()))
 
     def keep(self, window: Mapping[str, Array], rows: Sequence[int] | slice, inputs: Mapping[str, Array]) -> None:
         """Take these steps of a window over, where it lies if they are a slice; of the integrator's memory only the
@@ -68,7 +95,10 @@ class Records:
             name: window[name][rows] for name in self.results
         }
         part |= {name: x[rows] for name, x in inputs.items()}
-        if len(part["count"]):
+        count = len(part["count"])
+        if count:
+            if self._together and np.may_share_memory(part["count"], self._together["count"]):
+                self._parts_there, self._rows_there = self._parts_there + 1, self._rows_there + count
             self.parts.append(part)
         self.last = {name: window[name][-1] for name in self.state}
 
@@ -77,8 +107,11 @@ class Records:
         self.last["memory"], self.state["memory"] = memory, memory.shape[-1]
 
     def array(self, name: str, parts: int | None = None) -> Array:
-        """All rows of a name, or those of the first parts, (records, n) or (batch, records, n)."""
-        rows = np.concatenate([part[name] for part in self.parts[:parts]])
+        """All rows of a name, or those of the first parts, (records, n) or (batch, records, n); in memory that is used
+        on where they lie together."""
+        found = [part[name] for part in self.parts[:parts]]
+        together = name in self._together and len(found) <= self._parts_there
+        rows = self._together[name][: sum(map(len, found))] if together else np.concatenate(found)
         return rows if self.batch is None else rows.transpose(1, 0, 2)
 
     def steps(self) -> Array:

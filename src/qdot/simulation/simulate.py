@@ -25,6 +25,7 @@ from qdot.simulation.explain import Ordinary, explained
 from qdot.simulation.forces import AppliedForce
 from qdot.simulation.integrators import Integrator
 from qdot.simulation.later import Later
+from qdot.simulation.pieces import FIRST_PIECE, first_piece, next_piece
 from qdot.simulation.precision import dtype_of, require_countable, require_enough_digits
 from qdot.simulation.progress import Progress
 from qdot.simulation.projecting import Redundancy, redundancy_of
@@ -44,13 +45,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Indices = NDArray[np.int64]
-
-BETWEEN_LOOKS = 0.1
-"""Seconds of computing after which Python looks at what came out."""
-
-FIRST_PIECE = 64
-SECONDS_PER_OPERATION = 1e-9
-"""At most, of eight runs side by side: loops turn more often than once."""
 
 FEW_STEPS = 8
 """That a single run takes quicker one by one: arranging a rollout costs as much."""
@@ -73,7 +67,7 @@ def simulate(
     """
     run = Simulation(model, state, dt, **options)
     run.advance(seconds, record=record, progress=progress, threads=threads)
-    return run.trajectory
+    return run._recorded()
 
 
 class Simulation:
@@ -200,6 +194,11 @@ class Simulation:
     @property
     def trajectory(self) -> Trajectory:
         """All that was recorded so far."""
+        found, names = self._recorded(), ("q", "v", "activation", "work", "drift")
+        return replace(found, **{name: getattr(found, name).copy("K") for name in names})
+
+    def _recorded(self) -> Trajectory:
+        """The same, in memory which the run goes on to use."""
         records, system = self._records, self._system
         drives, given = {"control": self._control, "tau": self._tau}, (self._parameters, (self.start, self.dt))
         count, memory = (records.last[name].copy() for name in ("count", "memory"))
@@ -243,7 +242,10 @@ class Simulation:
         require_countable(self.dtype, float(self._records.last["count"].flat[0]) + steps)
         self._control.require_rows(steps, "control")
         self._tau.require_rows(steps, "tau")
-        done, size = 0, min(self._first_piece, self._records.longest)
+        first = FIRST_PIECE if self._called else first_piece(self._program.operations, self._records.batch)
+        done, size = 0, min(first, self._records.longest)
+        if record == 1:
+            self._records.expect(steps)
         self._watch.resume()
         with Progress(steps, self.dt, progress) as shown:
             while done < steps and not self._watch.over:
@@ -279,9 +281,9 @@ class Simulation:
                         bad, self.trajectory, self._system, self.integrator, self._ordinary, (held, driven), drives
                     )
                 shown.at(done)
-                self._spent += clock.perf_counter() - began
-                if clock.perf_counter() - began < BETWEEN_LOOKS / 2:
-                    size = min(2 * size, self._records.longest)
+                took = clock.perf_counter() - began
+                self._spent += took
+                size = min(next_piece(size, took), self._records.longest)
 
     def _make_room(self, kind: Kind, known: dict[str, Array]) -> None:
         """Go on with more room for contacts; what functions of Python's say in the next step is known."""
@@ -380,12 +382,6 @@ class Simulation:
         times = self.start + state["count"][:, 0, 0].astype(float) * self.dt
         fresh = np.array(memory_of(self._system, self.integrator), dtype=float)
         return self._watch.look(window, times, self.dt, fresh, shorter)
-
-    @property
-    def _first_piece(self) -> int:
-        """Steps that should take half of the time between looks, by the operations of one."""
-        seconds = SECONDS_PER_OPERATION * self._program.operations * max(1.0, (self._records.batch or 1) / 8)
-        return FIRST_PIECE if self._called else max(FIRST_PIECE, int(BETWEEN_LOOKS / 2 / max(seconds, 1e-9)))
 
     def _inputs(self, done: int, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is held, and what has a row for each step, of the piece that begins after `done` steps of this run."""

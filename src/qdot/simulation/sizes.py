@@ -48,10 +48,14 @@ def home_size(model: Model) -> float:
     return size_of(model, model.home().tolist())
 
 
+@lru_cache(maxsize=256)
 def freedom_sizes(model: Model) -> Array:
-    """For each freedom, (nv,), what is a large motion: a radian, or the size of the model at home."""
+    """For each freedom, (nv,), what is a large motion: a radian, or the size of the model at home; not to be written
+    to."""
     size = home_size(model)
-    return np.array([size if unit == "m" else 1.0 for unit in freedom_units(model)])
+    found = np.array([size if unit == "m" else 1.0 for unit in freedom_units(model)])
+    found.flags.writeable = False
+    return found
 
 
 def speed_of(model: Model, v: Array) -> float:

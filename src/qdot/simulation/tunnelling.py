@@ -4,7 +4,7 @@ Two shapes hold balls about their middles. Along the straight way of one middle 
 between, but neither at the start nor at the end: then a contact was missed for certain. That is looked for only where
 one moves farther beside the other in a step than the sum of the radii, for otherwise the balls at most graze, by the
 step itself (`crossings`); who they were is found out afterwards. Of two shapes of one mechanism it counts how they move
-beside its first body.
+beside its first body, or where both bodies hang on one, as fingers do, beside that.
 
 Then one of the two moves farther than its own radius. Few do: feet and hands of a robot that tumbles, and of these
 velocities tell that hardly any will pass through another. Poses after the step are worked out only where they do not.
@@ -13,7 +13,7 @@ velocities tell that hardly any will pass through another. Poses after the step 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -138,23 +138,24 @@ def _watched_parts(model: Model) -> _Watched:
 
 def crossings(model: Model, q: Scalars, v: Scalars, dt: Scalar, after: Scalars) -> Scalar:
     """How many pairs passed through each other in a step from (q, v) to the configuration `after`."""
-    watched, moving = watched_pairs(model), _moving(model, q, v, dt)
-    some: Scalar = 0.0
+    moving, some = _moving(model, q, v, dt), 0.0
     for ball, others in _others(model).items():
-        given = some, moving[ball], [moving[other] for other in others]
-        radii = [ball.radius + other.radius for other in others]
-        some = where_needed(moving[ball].length > ball.radius, given, partial(_with_heading_past, radii), some)
+        one, thin = moving[ball], [ball.radius + other.radius for other in others]
+        longest = reduce(maximum, (moving[other].length for other in others))
+        given = some, one, [moving[other] for other in others]
+        is_far = (one.length > ball.radius) & (one.length + longest > min(thin))
+        some = where_needed(is_far, given, partial(_with_heading_past, thin), some)
 
-    def counted(given: tuple[list[Scalar], dict[int, Vec3]]) -> Scalar:
-        after, start = given
-        end = _centres(model, world_poses(model, after))
+    def counted(given: tuple[list[Scalar], list[Transform]]) -> Scalar:
+        after, X = given
+        start, end = _centres(model, X), _centres(model, world_poses(model, after))
         rows = [
             [*(x for part in pair.parts for at in (start, end) for x in at[id(part)]), thin] for pair, thin in watched
         ]
         return scanned(rows, 0.0, lambda count, row: count + _passes(row))
 
-    start = _centres(model, root_frame(model, q).places or world_poses(model, q)) if watched else {}
-    return where_needed(some > 0, (list(after), start), counted, 0.0) if watched else 0.0
+    watched, X = watched_pairs(model), root_frame(model, q).places or world_poses(model, q)
+    return where_needed(some > 0, (list(after), X), counted, 0.0) if watched else 0.0
 
 
 def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
@@ -162,18 +163,21 @@ def _centres(model: Model, X: Sequence[Transform]) -> dict[int, Vec3]:
     return {id(part): _place(X, part) for part in _watched_parts(model).parts}
 
 
-def _with_heading_past(radii: Sequence[float], given: tuple[Scalar, _Moving, list[_Moving]]) -> Scalar:
-    """How many there were, and how many balls one could pass through besides, of those that it may meet: with the radii
-    of both together."""
+def _with_heading_past(thin: Sequence[float], given: tuple[Scalar, _Moving, list[_Moving]]) -> Scalar:
+    """How many there were, and how many balls one could pass through besides, of those that it may meet: so thick are
+    both together."""
     some, one, others = given
-    rows = [[*other.at, *other.way, thin * thin] for other, thin in zip(others, radii, strict=True)]
+    rows = [[other.length, thick, *other.at, *other.way] for other, thick in zip(others, thin, strict=True)]
 
-    def heads_past(some: Scalar, row: list[Scalar]) -> Scalar:
-        start, way, square = Vec3(*row[:3]) - one.at, Vec3(*row[3:6]) - one.way, row[6]
+    def heads_past(row: list[Scalar]) -> Scalar:
+        start, way, square = Vec3(*row[2:5]) - one.at, Vec3(*row[5:]) - one.way, row[1] * row[1]
         outside = (way.dot(way) > square) & (start.dot(start) >= square)
-        return some + where(outside & _is_past(start, start + way * AHEAD, square), 1.0, 0.0)
+        return where(outside & _is_past(start, start + way * AHEAD, square), 1.0, 0.0)
 
-    return scanned(rows, some, heads_past)
+    def turn(some: Scalar, row: list[Scalar]) -> Scalar:
+        return some + where_needed(one.length + row[0] > row[1], row, heads_past, 0.0)
+
+    return scanned(rows, some, turn)
 
 
 def _passes(row: Scalars) -> Scalar:
@@ -226,10 +230,9 @@ class _Ball(NamedTuple):
 @lru_cache(maxsize=64)
 def _others(model: Model) -> dict[_Ball, list[_Ball]]:
     """Of each ball, those that it may pass through."""
-    first, found = _first_bodies(model), dict[_Ball, list[_Ball]]()
+    found = dict[_Ball, list[_Ball]]()
     for pair, _ in watched_pairs(model):
-        trees = {first[part.body] for part in pair.parts}
-        beside = trees.pop() if len(trees) == 1 else 0
+        beside = _beside_which(model, pair)
         one, two = (_Ball(part.body, beside, _middle(part), _inner_radius(part.shape) or 0.0) for part in pair.parts)
         found.setdefault(one, []).append(two)
         found.setdefault(two, []).append(one)
@@ -248,12 +251,15 @@ def _moving(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Ball, _Mo
     return found
 
 
-def _first_bodies(model: Model) -> list[int]:
-    """Of each body, the world first: the one of its mechanism that hangs on the world."""
+def _beside_which(model: Model, pair: Pair) -> int:
+    """The body beside which the motion of two shapes counts; the world, of two mechanisms."""
     first = [0]
     for body in model.bodies:
         first.append(first[body.parent] or body.index)
-    return first
+    (one, two), parents = (part.body for part in pair.parts), [0, *(body.parent for body in model.bodies)]
+    if parents[one] == parents[two] and 0 not in (one, two):
+        return parents[one]
+    return first[one] if first[one] == first[two] else 0
 
 
 def _thickness(pair: Pair) -> float:
