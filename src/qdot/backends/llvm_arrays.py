@@ -6,6 +6,7 @@ where rows lie next to each other, by transposed squares where the columns do, n
 
 from __future__ import annotations
 
+from qdot.backends.llvm_lookup import FETCH
 from qdot.backends.llvm_math import Vectors
 
 _MORE = ", i1 %beside, ptr %lanes"
@@ -38,6 +39,49 @@ def lanes(W: int) -> list[str]:
         "  %first = phi i64 [ %line0.row, %in.line ], [ %order0.row, %in.order ]",
         f"  %beside = phi i1 [ %line{last}.beside, %in.line ], [ %order{last}.beside, %in.order ]",
     ]
+
+
+def expected(v: Vectors, line: int) -> str:
+    """void expected.read(base, row, column, bytes, order, first, last), expected.written(…): the rows of a vector, from
+    the first in an order on, are asked for before they are needed, line of the cache by line; where a row's numbers lie
+    next to each other."""
+    T = v.scalar
+    return "".join(
+        f"""
+define internal void @expected.{name}(ptr %base, i64 %row, i64 %column, i64 %bytes, ptr %order, i64 %first,
+                                     i64 %last) nounwind noinline {{
+start:
+  %close = icmp eq i64 %column, 1
+  %some = icmp ne i64 %bytes, 0
+  %apart = icmp ne i64 %row, 0
+  %both = and i1 %close, %some
+  %all = and i1 %both, %apart
+  br i1 %all, label %lane, label %done
+lane:
+  %l = phi i64 [ 0, %start ], [ %l1, %next ]
+  %beyond = add i64 %first, %l
+  %place = call i64 @llvm.umin.i64(i64 %beyond, i64 %last)
+  %at = getelementptr i64, ptr %order, i64 %place
+  %number = load i64, ptr %at
+  %offset = mul i64 %number, %row
+  %from = getelementptr {T}, ptr %base, i64 %offset
+  br label %line
+line:
+  %b = phi i64 [ 0, %lane ], [ %b1, %line ]
+  %here = getelementptr i8, ptr %from, i64 %b
+  call void {FETCH}(ptr %here, i32 {write}, i32 3, i32 1)
+  %b1 = add i64 %b, {line}
+  %more.b = icmp ult i64 %b1, %bytes
+  br i1 %more.b, label %line, label %next
+next:
+  %l1 = add i64 %l, 1
+  %more.l = icmp ult i64 %l1, {v.width}
+  br i1 %more.l, label %lane, label %done
+done:
+  ret void
+}}"""
+        for write, name in enumerate(("read", "written"))
+    )
 
 
 def _offsets(W: int, *, sorts: bool) -> str:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from qdot.backends.llvm_arrays import fill, lanes, spread
+from qdot.backends.llvm_arrays import expected, fill, lanes, spread
 from qdot.backends.llvm_groups import tells_effort
+from qdot.backends.llvm_lookup import FETCH
 from qdot.backends.llvm_math import Vectors
 from qdot.backends.llvm_row import when_alone
 from qdot.backends.llvm_tile import Tile
+from qdot.backends.memory import LINE
 from qdot.compiler.program import Program
 
 FIELDS = ("base", "row", "column", "stream")
@@ -26,7 +28,7 @@ FIELDS = ("base", "row", "column", "stream")
 whether to write past the cache (then rows or columns lie next to each other, and vectors of them are aligned)."""
 
 
-def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
+def kernel(program: Program, v: Vectors, tile: Tile, called: set[str]) -> list[str]:
     """void kernel(ports, tiles, begin, end): `tiles` is aligned room for one vector of rows of every input, then for
     those of the tile."""
     inputs, ports, W = len(program.inputs), (*program.inputs, *program.outputs), v.width
@@ -57,7 +59,8 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         f"  %full = icmp eq i64 %left, {v.width}",
     ]
     if sorts:
-        lines += lanes(W)
+        called.add(FETCH)
+        lines += [*lanes(W), *_expected(program, v)]
     first_row, whole, where = ("%first", "%beside", ", i1 %beside, ptr %lanes") if sorts else ("%r", "%full", "")
     for k in range(len(ports)):
         lines.append(f"  %start{k} = mul i64 {first_row}, %row{k}")
@@ -101,9 +104,23 @@ def kernel(program: Program, v: Vectors, tile: Tile) -> list[str]:
         *FENCED,
         *(IN_NATURAL_ORDER if sorts else ()),
         *REFERRED_TO,
+        *([expected(v, LINE)] if sorts else ()),
         fill(v, sorts=sorts),
         spread(v, sorts=sorts),
     ]
+
+
+def _expected(program: Program, v: Vectors) -> list[str]:
+    """While a vector of rows is computed, memory has time to fetch those that its results go to, and the inputs of the
+    next vector: in an order of their own, the processor does not see them coming."""
+    lines = ["  br i1 %natural, label %begun, label %fetch", "fetch:"]
+    for k, port in enumerate((*program.inputs, *program.outputs)):
+        name, first = ("read", "%next") if k < len(program.inputs) else ("written", "%r")
+        lines.append(
+            f"  call void @expected.{name}(ptr %base{k}, i64 %row{k}, i64 %column{k}, i64 {port.size * v.bytes}, "
+            f"ptr %order, i64 {first}, i64 %last)"
+        )
+    return [*lines, "  br label %begun", "begun:"]
 
 
 def described(ports: Iterable[int]) -> list[str]:

@@ -29,7 +29,10 @@ def assembly(program: Program, vectors: Vectors, tile: Tile) -> str:
     """The module's text."""
     writer = Writer(program, vectors, tile)
     core = writer.core()
-    around = (grouped_kernel if tile.parts.in_groups else kernel)(program, vectors, tile)
+    if tile.parts.in_groups:
+        around = grouped_kernel(program, vectors, tile)
+    else:
+        around = kernel(program, vectors, tile, writer.called)
     text = [*core, *around, *library(vectors, writer.called)]
     if tile.parts.turns is not None:
         number = Vectors(vectors.dtype, 1)

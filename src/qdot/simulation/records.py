@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qdot.backends.memory import LINE, aligned
+from qdot.backends.memory import aligned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,15 +123,9 @@ class Records:
         if self.batch is None:
             return {name: np.empty((rows, size), self.dtype) for name, size in sizes.items()}
         if self.are_sorted:
-            return {name: self._rows_together((rows, self.batch), size) for name, size in sizes.items()}
+            return {name: aligned((rows, self.batch, size), self.dtype) for name, size in sizes.items()}
         found = {name: np.empty((rows, size, self.batch), self.dtype) for name, size in sizes.items()}
         return {name: x.transpose(0, 2, 1) for name, x in found.items()}
-
-    def _rows_together(self, shape: tuple[int, int], size: int) -> Array:
-        """(*shape, size), each row from the start of a cache line on, unless it is shorter than one."""
-        line = LINE // self.dtype.itemsize
-        room: Array = aligned((*shape, size if size < line else -(-size // line) * line), self.dtype)
-        return room[..., :size]
 
 
 def first_steps(arrays: Mapping[str, Array], steps: int, state: Collection[str] = ()) -> dict[str, Array]:
