@@ -342,9 +342,11 @@ class _Run:
             doubtful |= np.abs(xs[1]) <= es[1]
         if op == "pow":  # NumPy takes x^0.5 with one exponent for all rows as the root, which has no value at -inf
             doubtful |= np.isneginf(xs[0])
-        if op in ("tan", "pow", "atan2"):
+        if op in ("pow", "atan2"):
             for x, e in zip(xs, es, strict=True):
                 doubtful |= e > 1e-3 * np.maximum(1.0, np.abs(x))
+        if op == "tan":  # whose poles are as far as 1/|tan x|, whatever the size of x
+            doubtful |= es[0] * np.maximum(1.0, np.abs(np.tan(xs[0]))) > 1e-3
         return doubtful
 
     def looked_up(self, step: Instruction, active: np.ndarray) -> Any:
