@@ -20,7 +20,7 @@ from qdot.backends.llvm_text import assembly
 from qdot.backends.llvm_tile import Tile
 from qdot.compiler.program import Program
 
-VERSION = 46
+VERSION = 47
 """Of the code this backend writes: part of the key of cached objects."""
 
 

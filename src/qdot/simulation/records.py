@@ -45,8 +45,8 @@ class Records:
         self.last = {name: first[name][0] for name in self.state}
         """The state that was come to, kept or not."""
         self._together: dict[str, Array] = {}
-        """Memory in which the first parts follow each other; and how many they are, and their rows."""
-        self._parts_there = self._rows_there = 0
+        """Memory in which the first parts follow each other; and how many rows they have."""
+        self._rows_there = 0
 
     @property
     def longest(self) -> int:
@@ -64,7 +64,7 @@ class Records:
         for name, x in self._together.items():
             x[0] = first[name][0]
         self.parts = [first | {name: x[:1] for name, x in self._together.items()}]
-        self._parts_there = self._rows_there = 1
+        self._rows_there = 1
 
     def window(self, steps: int, *, whole: bool = True) -> dict[str, Array]:
         """Memory for a rollout from the last row: states (steps + 1, …), the first filled in, results (steps, …). Where
@@ -85,8 +85,11 @@ class Records:
 
     def _is_room_for(self, steps: int) -> bool:
         """Whether a window of so many steps follows what lies together."""
-        is_next = self._parts_there == len(self.parts)
-        return is_next and self._rows_there + steps <= len(self._together.get("count", ()))
+        return self._is_there(self.parts[-1]) and self._rows_there + steps <= len(self._together["count"])
+
+    def _is_there(self, part: Mapping[str, Array]) -> bool:
+        """Whether a part lies with the first ones, as all before it do."""
+        return bool(self._together) and np.may_share_memory(part["count"], self._together["count"])
 
     def keep(self, window: Mapping[str, Array], rows: Sequence[int] | slice, inputs: Mapping[str, Array]) -> None:
         """Take these steps of a window over, where it lies if they are a slice; of the integrator's memory only the
@@ -95,10 +98,8 @@ class Records:
             name: window[name][rows] for name in self.results
         }
         part |= {name: x[rows] for name, x in inputs.items()}
-        count = len(part["count"])
-        if count:
-            if self._together and np.may_share_memory(part["count"], self._together["count"]):
-                self._parts_there, self._rows_there = self._parts_there + 1, self._rows_there + count
+        if len(part["count"]):
+            self._rows_there += len(part["count"]) if self._is_there(part) else 0
             self.parts.append(part)
         self.last = {name: window[name][-1] for name in self.state}
 
@@ -109,8 +110,9 @@ class Records:
     def array(self, name: str, parts: int | None = None) -> Array:
         """All rows of a name, or those of the first parts, (records, n) or (batch, records, n); in memory that is used
         on where they lie together."""
-        found = [part[name] for part in self.parts[:parts]]
-        together = name in self._together and len(found) <= self._parts_there
+        asked = self.parts[:parts]
+        found = [part[name] for part in asked]
+        together = name in self._together and self._is_there(asked[-1])
         rows = self._together[name][: sum(map(len, found))] if together else np.concatenate(found)
         return rows if self.batch is None else rows.transpose(1, 0, 2)
 

@@ -253,13 +253,19 @@ def _moving(model: Model, q: Scalars, v: Scalars, dt: Scalar) -> dict[_Ball, _Mo
 
 def _beside_which(model: Model, pair: Pair) -> int:
     """The body beside which the motion of two shapes counts; the world, of two mechanisms."""
+    bodies = {part.body for part in pair.parts}
+    parents = {model.bodies[body - 1].parent if body else -1 for body in bodies}
+    hung_on = parents if len(parents) == 1 else {_first_bodies(model)[body] for body in bodies}
+    return hung_on.pop() if len(hung_on) == 1 else 0
+
+
+@lru_cache(maxsize=64)
+def _first_bodies(model: Model) -> list[int]:
+    """Of each body, the world first: the one of its mechanism that hangs on the world."""
     first = [0]
     for body in model.bodies:
         first.append(first[body.parent] or body.index)
-    (one, two), parents = (part.body for part in pair.parts), [0, *(body.parent for body in model.bodies)]
-    if parents[one] == parents[two] and 0 not in (one, two):
-        return parents[one]
-    return first[one] if first[one] == first[two] else 0
+    return first
 
 
 def _thickness(pair: Pair) -> float:
