@@ -121,6 +121,21 @@ def test_how_long_it_took_is_kept() -> None:
     assert "steps/s" in str([*begun.table().columns[1].cells])
 
 
+def test_rows_that_were_kept_stay_where_a_run_ends_early_and_goes_on_with_fewer() -> None:
+    """There is room left beside them, and windows of which no row is kept."""
+    model = library.double_pendulum()
+    options = {"events": [Event("there", lambda t, q, v: t - 0.1, 0, True)], "tau": lambda t, q, v: [0.0, 0.0]}
+    run = Simulation(model, ([0.5, 0.1], [0.0, 1.0]), 0.003, **options)
+    run.advance(3.0)
+    before = run.trajectory
+    assert 0.1 <= run.time < 0.2
+    run.advance(0.003 * 500, record=250)
+    after = run.trajectory
+    assert len(after.time) == len(before.time) + 2
+    assert np.array_equal(after.q[: len(before.time)], before.q)
+    assert np.array_equal(after.time[: len(before.time)], before.time)
+
+
 @pytest.mark.parametrize("window", [2**28, 3000], ids=["together", "apart"])
 @pytest.mark.parametrize("runs", [None, 3, 20])
 def test_rows_that_lie_together_are_those_of_pieces(runs: int | None, window: int, monkeypatch) -> None:

@@ -64,6 +64,7 @@ class Records:
         for name, x in self._together.items():
             x[0] = first[name][0]
         self.parts = [first | {name: x[:1] for name, x in self._together.items()}]
+        self.last |= {name: x[0] for name, x in self._together.items() if name in self.state}
         self._rows_there = 1
 
     def window(self, steps: int, *, whole: bool = True) -> dict[str, Array]:
@@ -84,8 +85,11 @@ class Records:
         return found
 
     def _is_room_for(self, steps: int) -> bool:
-        """Whether a window of so many steps follows what lies together."""
-        return self._is_there(self.parts[-1]) and self._rows_there + steps <= len(self._together["count"])
+        """Whether a window of so many steps follows what lies together: the state that was come to is the last of it,
+        and not one that was not kept."""
+        if self._rows_there + steps > len(self._together.get("count", ())):
+            return False
+        return np.may_share_memory(self.last["count"], self._together["count"][self._rows_there - 1])
 
     def _is_there(self, part: Mapping[str, Array]) -> bool:
         """Whether a part lies with the first ones, as all before it do."""
